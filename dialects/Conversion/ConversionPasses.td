@@ -1,0 +1,55 @@
+#ifndef FLASHC_CONVERSION_PASSES
+#define FLASHC_CONVERSION_PASSES
+
+include "mlir/Pass/PassBase.td"
+
+def ConvertAttnToTile : Pass<"convert-attn-to-tile", "::mlir::ModuleOp"> {
+  let summary = "Block attention: one tile.kernel with a loop over all key blocks";
+  let description = [{
+    A `func.func` that holds one `attn.forward` on its arguments and returns its results becomes a `tile.kernel` on views, outputs
+    appended to the arguments. Tile sizes come from the options; `arch` gives the defaults (the pure function
+    `chooseSchedule`).
+  }];
+  let options = [
+    Option<"arch", "arch", "std::string", "\"sm_80\"", "target: cpu, sm_75, sm_80, sm_86, sm_89, sm_90">,
+    Option<"sram", "sram", "int64_t", "0", "bytes of on-chip memory of one block; 0: what the target has">,
+    Option<"tiles", "tiles", "std::string", "\"auto\"", "auto, paper, or QxK such as 128x64">,
+    Option<"stages", "stages", "int64_t", "0", "depth of the K and V rings; 0: chosen">,
+    Option<"warps", "warps", "int64_t", "0", "warps of a block; 0: chosen">];
+  let dependentDialects = ["::flashc::tile::TileDialect", "::mlir::scf::SCFDialect", "::mlir::arith::ArithDialect",
+                           "::mlir::memref::MemRefDialect", "::mlir::affine::AffineDialect"];
+}
+
+def ConvertTileToWarp : Pass<"convert-tile-to-warp", "::mlir::ModuleOp"> {
+  let summary = "Give every tile a place: fragments, swizzled buffers, channels";
+  let description = [{
+    One `warp.kernel` a `tile.kernel`. Streams become channels (gets only; `warp-place-puts` adds the puts), Q's load a shared buffer and, if
+    the schedule says so, a fragment; dots become `warp.mma`, maps and reductions their twins; stores go through
+    shared memory.
+  }];
+  let dependentDialects = ["::flashc::warp::WarpDialect"];
+}
+
+def ConvertWarpToNVVM : Pass<"convert-warp-to-nvvm", "::mlir::ModuleOp"> {
+  let summary = "Threads, registers and instructions";
+  let description = [{
+    A `warp.kernel` becomes an `llvm.func` with `nvvm.kernel`; a fragment becomes one value a register. Copies are cp.async from
+    sm_80 on and load + store on sm_75; products are `mma.sync` m16n8k16 (m16n8k8 on sm_75) fed by ldmatrix.
+  }];
+  let options = [Option<"arch", "arch", "std::string", "\"sm_80\"", "sm_75, sm_80, sm_86, sm_89 or sm_90">];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect", "::mlir::NVVM::NVVMDialect", "::mlir::cf::ControlFlowDialect"];
+}
+
+def ConvertTileToCPU : Pass<"convert-tile-to-cpu", "::mlir::ModuleOp"> {
+  let summary = "Run tile kernels on the CPU: loops and vectors over buffers";
+  let description = [{
+    A `tile.kernel` becomes a `func.func` with the program's (batch, head, block) as its first three arguments. Tiles become buffers in a scratch
+    area, updated in place where the old value has no other reader; maps, reductions and dots become loops of vector ops. 16-bit
+    tiles are held as f32 whose values are rounded to the 16-bit type.
+  }];
+  let options = [Option<"vectorBits", "vector-bits", "int64_t", "256", "width of a vector register">];
+  let dependentDialects = ["::mlir::func::FuncDialect", "::mlir::vector::VectorDialect", "::mlir::scf::SCFDialect", "::mlir::memref::MemRefDialect",
+                           "::mlir::arith::ArithDialect", "::mlir::math::MathDialect"];
+}
+
+#endif

@@ -1,0 +1,63 @@
+#ifndef FLASHC_TILE_PASSES
+#define FLASHC_TILE_PASSES
+
+include "mlir/Pass/PassBase.td"
+
+def TileSplitLoops : Pass<"tile-split-loops"> {
+  let summary = "Split the key loop into masked, full and masked ranges, and drop skipped blocks";
+  let description = [{
+    Interval analysis of the `tile.mask` in a key loop: for the rows of this query block, each affine inequality bounds the key
+    index from one side. The blocks that no row can see are left out of the loop range, those that every row sees wholly
+    get a copy of the loop without the mask, and the rest keep it. Loops that are statically empty are not made.
+    Runs first after `convert-attn-to-tile`.
+  }];
+}
+
+def TileUseExp2 : Pass<"tile-use-exp2"> {
+  let summary = "Compute the running softmax in base two";
+  let description = [{
+    The GPU has an instruction for 2^x and none for e^x, so log2(e) goes into the scale once instead of into
+    every score; `m` and `l` keep their values. Runs between `convert-attn-to-tile` and `tile-expand-softmax`.
+    ```mlir
+    // Before
+    tile.softmax_update %s, %m, %l base(e) scale(0.125)
+    // After: 0.125 * log2(e)
+    tile.softmax_update %s, %m, %l base(two) scale(0.180336878)
+    ```
+  }];
+}
+
+def TileLazyRescale : Pass<"tile-lazy-rescale"> {
+  let summary = "Keep a stale row maximum while it is near enough";
+  let description = [{
+    Most key blocks raise no row's maximum by much. Keeping the old one until it is short by `threshold` (in powers of
+    the base) makes alpha exactly 1 there, so that `tile.rescale` is skipped for whole groups of rows. Exact after the final division.
+    ```mlir
+    // Before
+    tile.softmax_update %s, %m, %l base(two) scale(0.18)
+    // After
+    tile.softmax_update %s, %m, %l base(two) scale(0.18) lazy(8.0)
+    ```
+  }];
+  let options = [Option<"threshold", "threshold", "double", "8.0", "how far, in powers of the base, the maximum may be short">];
+}
+
+def TileStreamLoads : Pass<"tile-stream-loads"> {
+  let summary = "Turn the loads of a chain of key loops into streams";
+  let description = [{
+    `tile.load`s that read block after block of one head in a chain of adjacent key loops become one `tile.stream` before the
+    first loop, over the whole range, and a `tile.next` in each loop. Runs after `tile-split-loops`.
+  }];
+}
+
+def TileExpandSoftmax : Pass<"tile-expand-softmax"> {
+  let summary = "Write the running softmax out as maps and reductions";
+  let description = [{
+    `tile.softmax_update`, `tile.rescale`, `tile.mask` and `tile.finish` become `tile.map`, `tile.reduce`, `tile.any` and
+    `scf.if`. No division in the loop; the accumulator is multiplied by alpha only where some alpha is not 1; the exponent is one fused
+    multiply-add, except where |c * m| is so large that its rounding would show, where s - m is taken first. Needs
+    base two. Runs last on this level.
+  }];
+}
+
+#endif

@@ -1,0 +1,269 @@
+#ifndef FLASHC_WARP_OPS
+#define FLASHC_WARP_OPS
+
+include "Warp/WarpAttrs.td"
+include "mlir/IR/BuiltinAttributes.td"
+include "mlir/IR/SymbolInterfaces.td"
+include "mlir/Interfaces/CallInterfaces.td"
+include "mlir/Interfaces/FunctionInterfaces.td"
+include "mlir/Interfaces/InferTypeOpInterface.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+
+class Warp_Op<string mnemonic, list<Trait> traits = []> : Op<Warp_Dialect, mnemonic, traits>;
+class Warp_Type<string name, string typeMnemonic> : TypeDef<Warp_Dialect, name> { let mnemonic = typeMnemonic; }
+
+def Warp_FragmentType : Warp_Type<"Fragment", "fragment"> {
+  let summary = "A tile in registers: !warp.fragment<128x64xf32>, !warp.fragment<128xf32>, !warp.fragment<128xf32, partial>";
+  let parameters = (ins ArrayRefParameter<"int64_t">:$shape, "::mlir::Type":$elementType, "bool":$partial);
+  let hasCustomAssemblyFormat = 1;
+  let genVerifyDecl = 1;     // rank 1 or 2; rows multiple of 16, columns multiple of 8; f16/bf16/f32/i1; partial only for rank-1 f32
+  let extraClassDeclaration = [{ int64_t getRank() const { return getShape().size(); } }];
+}
+def Warp_BufferType : Warp_Type<"Buffer", "buffer"> {
+  let summary = "A tile in shared memory: !warp.buffer<64x128xf16, 64>, the last number being the segment in elements";
+  let parameters = (ins ArrayRefParameter<"int64_t">:$shape, "::mlir::Type":$elementType, "int64_t":$segment);
+  let hasCustomAssemblyFormat = 1;
+  let genVerifyDecl = 1;     // rank 2; segment 64, 32 or 16 and divides the columns; rows multiple of 8; 16-bit elements
+  let extraClassDeclaration = [{ int64_t getBytes() const { return getShape()[0] * getShape()[1] * 2; } }];
+}
+def Warp_ChannelType : Warp_Type<"Channel", "channel"> {
+  let summary = "A ring of buffers fed from global memory: !warp.channel<64x128xf16, 64, depth = 2>";
+  let parameters = (ins ArrayRefParameter<"int64_t">:$shape, "::mlir::Type":$elementType, "int64_t":$segment, "int64_t":$depth);
+  let hasCustomAssemblyFormat = 1;
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    /// The type of one slot.
+    BufferType getBufferType() const;
+    int64_t getBytes() const { return getShape()[0] * getShape()[1] * 2 * getDepth(); }
+  }];
+}
+
+def Warp_View : MemRefRankOf<[F16, BF16, F32], [4]>;
+def Warp_RowView : MemRefRankOf<[F32], [3]>;
+
+def Warp_KernelOp : Warp_Op<"kernel", [IsolatedFromAbove, FunctionOpInterface, Symbol]> {
+  let summary = "A kernel as one thread block runs it";
+  let description = [{
+    Arguments as for `tile.kernel`: argument 0 is Q, and the grid is dims 0 and 1 of Q and ceil(dim 2 of Q / q_block). `warps` is
+    the number of warps of a block; `shared_bytes` is set by `warp-allocate-shared`.
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, TypeAttrOf<FunctionType>:$function_type, I64Attr:$warps, I64Attr:$q_block,
+                       OptionalAttr<I64Attr>:$shared_bytes,
+                       OptionalAttr<DictArrayAttr>:$arg_attrs, OptionalAttr<DictArrayAttr>:$res_attrs);
+  let regions = (region SizedRegion<1>:$body);
+  let hasCustomAssemblyFormat = 1;
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    ::llvm::ArrayRef<::mlir::Type> getArgumentTypes() { return getFunctionType().getInputs(); }
+    ::llvm::ArrayRef<::mlir::Type> getResultTypes() { return getFunctionType().getResults(); }
+    ::mlir::Region *getCallableRegion() { return &getBody(); }
+  }];
+}
+
+def Warp_ReturnOp : Warp_Op<"return", [Pure, Terminator, HasParent<"KernelOp">]> {
+  let summary = "End of a kernel";
+  let assemblyFormat = "attr-dict";
+}
+
+def Warp_ProgramOp : Warp_Op<"program", [Pure]> {
+  let summary = "Batch, query head and query block of this thread block";
+  let description = [{ Decoded from a one-dimensional grid, query block fastest; see `tile.program`. }];
+  let arguments = (ins UnitAttr:$longest_first);
+  let results = (outs Index:$batch, Index:$head, Index:$block);
+  let assemblyFormat = "(`longest_first` $longest_first^)? attr-dict";
+}
+
+def Warp_AllocOp : Warp_Op<"alloc", [MemoryEffects<[MemAlloc]>]> {
+  let summary = "A buffer in shared memory; its byte offset is set by `warp-allocate-shared`";
+  let arguments = (ins OptionalAttr<I64Attr>:$offset);
+  let results = (outs Warp_BufferType:$buffer);
+  let assemblyFormat = "(`offset` `(` $offset^ `)`)? attr-dict `:` qualified(type($buffer))";
+}
+
+def Warp_ChannelOp : Warp_Op<"channel", [MemoryEffects<[MemAlloc]>]> {
+  let summary = "A ring of buffers that blocks `lo` to `hi` of one head pass through in order";
+  let description = [{
+    Block j holds rows j*R to (j+1)*R - 1 of the view, R the rows of a slot, in slot (j - lo) mod depth. Rows at or past `limit`
+    (default: dim 2 of the view) and columns past its head dim arrive as zero and are not read.
+    ```mlir
+    %kc = warp.channel %view[%b, %h] blocks(%lo to %hi) : memref<?x?x?x64xf16, strided<[?, ?, ?, 1], offset: ?>> -> !warp.channel<64x64xf16, 64, depth = 1>
+    ```
+  }];
+  let arguments = (ins Warp_View:$view, Index:$batch, Index:$head, Index:$lo, Index:$hi, Optional<Index>:$limit,
+                       OptionalAttr<I64Attr>:$offset);
+  let results = (outs Warp_ChannelType:$channel);
+  let assemblyFormat = [{ $view `[` $batch `,` $head `]` `blocks` `(` $lo `to` $hi `)` (`limit` `(` $limit^ `)`)?
+                          (`offset` `(` $offset^ `)`)? attr-dict `:` qualified(type($view)) `->` qualified(type($channel)) }];
+  let hasVerifier = 1;
+}
+
+def Warp_PutOp : Warp_Op<"put", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "Start the copy of block j into its slot, as one copy group";
+  let description = [{
+    All threads take part. A block at or past the channel's `hi` is an empty group, so that groups can be counted. The slot must be
+    free: a barrier has passed since its last reader.
+    ```mlir
+    warp.put %kc[%j] : !warp.channel<64x64xf16, 64, depth = 1>
+    ```
+  }];
+  let arguments = (ins Warp_ChannelType:$channel, Index:$block);
+  let assemblyFormat = "$channel `[` $block `]` attr-dict `:` qualified(type($channel))";
+}
+
+def Warp_GetOp : Warp_Op<"get", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "Wait until block j is in its slot for all warps, and name the slot";
+  let description = [{
+    Waits until at most `pending` copy groups of this thread are under way, then for the block's barrier. `pending` is set by
+    `warp-count-groups`. The buffer may be read until the next barrier after which the slot is put again.
+    ```mlir
+    %k = warp.get %kc[%j] pending(0) : !warp.channel<64x64xf16, 64, depth = 1> -> !warp.buffer<64x64xf16, 64>
+    ```
+  }];
+  let arguments = (ins Warp_ChannelType:$channel, Index:$block, OptionalAttr<I64Attr>:$pending);
+  let results = (outs Warp_BufferType:$buffer);
+  let assemblyFormat = "$channel `[` $block `]` (`pending` `(` $pending^ `)`)? attr-dict `:` qualified(type($channel)) `->` qualified(type($buffer))";
+  let hasVerifier = 1;
+}
+
+def Warp_CopyInOp : Warp_Op<"copy_in", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "Start the copy of a block of rows from global to shared memory, as one copy group";
+  let description = [{
+    Row r of the buffer is `view[batch, head, row + r, :]`; edges as for `warp.channel`.
+    ```mlir
+    warp.copy_in %view[%b, %h, %row] to %buf : memref<?x?x?x64xf16, strided<[?, ?, ?, 1], offset: ?>>, !warp.buffer<128x64xf16, 64>
+    ```
+  }];
+  let arguments = (ins Warp_View:$view, Index:$batch, Index:$head, Index:$row, Optional<Index>:$limit, Warp_BufferType:$buffer);
+  let assemblyFormat = [{ $view `[` $batch `,` $head `,` $row `]` (`limit` `(` $limit^ `)`)? `to` $buffer attr-dict `:` qualified(type($view)) `,` qualified(type($buffer)) }];
+  let hasVerifier = 1;
+}
+
+def Warp_WaitOp : Warp_Op<"wait", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "Wait until at most `pending` copy groups are under way, then for the block's barrier";
+  let arguments = (ins OptionalAttr<I64Attr>:$pending);
+  let assemblyFormat = "(`pending` `(` $pending^ `)`)? attr-dict";
+}
+
+def Warp_BarrierOp : Warp_Op<"barrier", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "All threads of the block meet; shared memory written before is seen after";
+  let assemblyFormat = "attr-dict";
+}
+
+def Warp_CopyOutOp : Warp_Op<"copy_out", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "Copy a buffer's rows to global memory; rows and columns outside the view are not written";
+  let description = [{
+    ```mlir
+    warp.copy_out %buf to %view[%b, %h, %row] : !warp.buffer<128x64xf16, 64>, memref<?x?x?x64xf16, strided<[?, ?, ?, 1], offset: ?>>
+    ```
+  }];
+  let arguments = (ins Warp_BufferType:$buffer, Warp_View:$view, Index:$batch, Index:$head, Index:$row);
+  let assemblyFormat = [{ $buffer `to` $view `[` $batch `,` $head `,` $row `]` attr-dict `:` qualified(type($buffer)) `,` qualified(type($view)) }];
+  let hasVerifier = 1;
+}
+
+def Warp_LoadOp : Warp_Op<"load", [MemoryEffects<[MemRead]>]> {
+  let summary = "Shared memory to fragment (ldmatrix)";
+  let arguments = (ins Warp_BufferType:$buffer);
+  let results = (outs Warp_FragmentType:$fragment);
+  let assemblyFormat = "$buffer attr-dict `:` qualified(type($buffer)) `->` qualified(type($fragment))";
+  let hasVerifier = 1;
+}
+
+def Warp_StoreOp : Warp_Op<"store", [MemoryEffects<[MemWrite]>]> {
+  let summary = "Fragment to shared memory, each warp its own rows";
+  let arguments = (ins Warp_FragmentType:$fragment, Warp_BufferType:$buffer);
+  let assemblyFormat = "$fragment `to` $buffer attr-dict `:` qualified(type($fragment)) `,` qualified(type($buffer))";
+  let hasVerifier = 1;
+}
+
+def Warp_StoreRowsOp : Warp_Op<"store_rows", [MemoryEffects<[MemWrite]>]> {
+  let summary = "Row values to global memory; rows outside the view are not written";
+  let description = [{
+    ```mlir
+    warp.store_rows %lse to %view[%b, %h, %row] : !warp.fragment<128xf32>, memref<?x?x?xf32, strided<[?, ?, 1], offset: ?>>
+    ```
+  }];
+  let arguments = (ins Warp_FragmentType:$fragment, Warp_RowView:$view, Index:$batch, Index:$head, Index:$row);
+  let assemblyFormat = [{ $fragment `to` $view `[` $batch `,` $head `,` $row `]` attr-dict `:` qualified(type($fragment)) `,` qualified(type($view)) }];
+  let hasVerifier = 1;
+}
+
+def Warp_FillOp : Warp_Op<"fill", [Pure]> {
+  let summary = "A fragment of one constant";
+  let arguments = (ins TypedAttrInterface:$value);
+  let results = (outs Warp_FragmentType:$fragment);
+  let assemblyFormat = "$value attr-dict `->` qualified(type($fragment))";
+  let hasVerifier = 1;
+}
+
+def Warp_MmaOp : Warp_Op<"mma", [MemoryEffects<[MemRead]>, AllTypesMatch<["acc", "result"]>]> {
+  let summary = "acc + A B (A B^T with transpose_b): A in registers or shared, B shared, acc in registers";
+  let description = [{
+    ```mlir
+    %s = warp.mma %q, %k acc(%zero) transpose_b : !warp.buffer<128x64xf16, 64>, !warp.buffer<64x64xf16, 64> -> !warp.fragment<128x64xf32>
+    ```
+  }];
+  let arguments = (ins AnyTypeOf<[Warp_FragmentType, Warp_BufferType]>:$lhs, Warp_BufferType:$rhs, Warp_FragmentType:$acc,
+                       UnitAttr:$transpose_b);
+  let results = (outs Warp_FragmentType:$result);
+  let assemblyFormat = [{ $lhs `,` $rhs `acc` `(` $acc `)` (`transpose_b` $transpose_b^)? attr-dict `:` qualified(type($lhs)) `,` qualified(type($rhs)) `->` qualified(type($result)) }];
+  let hasVerifier = 1;
+}
+
+def Warp_MapOp : Warp_Op<"map", [AttrSizedOperandSegments, SingleBlock, RecursiveMemoryEffects]> {
+  let summary = "Apply scalar code to every element of fragments; as `tile.map`";
+  let description = [{
+    ```mlir
+    %r = warp.map ins(%s, %m : !warp.fragment<128x64xf32>, !warp.fragment<128xf32>) at(%i0, %j0) -> !warp.fragment<128x64xf32> {
+    ^bb0(%x: f32, %y: f32, %i: index, %j: index):
+      %d = arith.subf %x, %y : f32
+      warp.yield %d : f32
+    }
+    ```
+  }];
+  let arguments = (ins Variadic<Warp_FragmentType>:$inputs, Variadic<Index>:$origin);
+  let results = (outs Variadic<Warp_FragmentType>:$results);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = [{ `ins` `(` $inputs `:` qualified(type($inputs)) `)` (`at` `(` $origin^ `)`)? attr-dict `->` qualified(type($results)) $body }];
+  let hasVerifier = 1;
+  let hasRegionVerifier = 1;
+}
+
+def Warp_YieldOp : Warp_Op<"yield", [Pure, Terminator, HasParent<"MapOp">]> {
+  let summary = "The scalars that a map's body computes";
+  let arguments = (ins Variadic<AnyType>:$values);
+  let assemblyFormat = "$values attr-dict `:` qualified(type($values))";
+}
+
+def Warp_ReduceOp : Warp_Op<"reduce", [Pure, AllTypesMatch<["init", "result"]>]> {
+  let summary = "Fold each row into its row value";
+  let description = [{
+    With a `partial` init (add only) each lane folds its own columns and no lane talks to another; else the quad's lanes are folded
+    too (two shuffles), so that all four have the result.
+    ```mlir
+    %m1 = warp.reduce max %s init(%m) : !warp.fragment<128x64xf32>, !warp.fragment<128xf32>
+    ```
+  }];
+  let arguments = (ins Warp_ReduceKind:$kind, Warp_FragmentType:$fragment, Warp_FragmentType:$init);
+  let results = (outs Warp_FragmentType:$result);
+  let assemblyFormat = "$kind $fragment `init` `(` $init `)` attr-dict `:` qualified(type($fragment)) `,` qualified(type($init))";
+  let hasVerifier = 1;
+}
+
+def Warp_CollectOp : Warp_Op<"collect", [Pure]> {
+  let summary = "Sum the four parts of a partial row value (two shuffles)";
+  let arguments = (ins Warp_FragmentType:$parts);
+  let results = (outs Warp_FragmentType:$result);
+  let assemblyFormat = "$parts attr-dict `:` qualified(type($parts)) `->` qualified(type($result))";
+  let hasVerifier = 1;
+}
+
+def Warp_AnyOp : Warp_Op<"any", [Pure]> {
+  let summary = "Is the condition true for some row of this warp? (vote)";
+  let arguments = (ins Warp_FragmentType:$rows);
+  let results = (outs I1:$result);
+  let assemblyFormat = "$rows attr-dict `:` qualified(type($rows))";
+  let hasVerifier = 1;
+}
+
+#endif

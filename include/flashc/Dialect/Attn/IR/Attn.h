@@ -1,0 +1,33 @@
+// The `attn` dialect: which attention is computed.
+#ifndef FLASHC_DIALECT_ATTN_IR_ATTN_H
+#define FLASHC_DIALECT_ATTN_IR_ATTN_H
+
+#include "mlir/Bytecode/BytecodeOpInterface.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Dialect.h"
+#include "mlir/IR/OpDefinition.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+#include "mlir/Interfaces/InferTypeOpInterface.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+#include "Attn/AttnDialect.h.inc"
+#include "Attn/AttnEnums.h.inc"
+
+namespace flashc::attn {
+/// Whether `attr` is one of the dialect's mask attributes.
+bool isMask(mlir::Attribute attr);
+} // namespace flashc::attn
+
+#define GET_ATTRDEF_CLASSES
+#include "Attn/AttnAttrs.h.inc"
+
+#define GET_OP_CLASSES
+#include "Attn/AttnOps.h.inc"
+
+#endif // FLASHC_DIALECT_ATTN_IR_ATTN_H

@@ -1,0 +1,31 @@
+// The `warp` dialect: how one streaming multiprocessor runs it.
+#ifndef FLASHC_DIALECT_WARP_IR_WARP_H
+#define FLASHC_DIALECT_WARP_IR_WARP_H
+
+#include "mlir/Bytecode/BytecodeOpInterface.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Dialect.h"
+#include "mlir/IR/OpDefinition.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+#include "mlir/Interfaces/InferTypeOpInterface.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+#include "Warp/WarpDialect.h.inc"
+#include "Warp/WarpEnums.h.inc"
+
+#define GET_ATTRDEF_CLASSES
+#include "Warp/WarpAttrs.h.inc"
+
+#define GET_TYPEDEF_CLASSES
+#include "Warp/WarpTypes.h.inc"
+
+#define GET_OP_CLASSES
+#include "Warp/WarpOps.h.inc"
+
+#endif // FLASHC_DIALECT_WARP_IR_WARP_H

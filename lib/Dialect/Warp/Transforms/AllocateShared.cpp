@@ -1,0 +1,16 @@
+#include "flashc/Dialect/Warp/IR/Warp.h"
+#include "flashc/Dialect/Warp/Transforms/Passes.h"
+
+using namespace mlir;
+
+namespace flashc::warp {
+#define GEN_PASS_DEF_WARPALLOCATESHARED
+#include "Warp/WarpPasses.h.inc"
+
+namespace {
+struct WarpAllocateShared : impl::WarpAllocateSharedBase<WarpAllocateShared> {
+  using Base::Base;
+  void runOnOperation() override { signalPassFailure(); }
+};
+} // namespace
+} // namespace flashc::warp

@@ -1,0 +1,12 @@
+// flashc-opt: run any pass of flashc or MLIR on a file, as mlir-opt does.
+#include "flashc/Pipelines/Register.h"
+
+#include "mlir/Tools/mlir-opt/MlirOptMain.h"
+
+int main(int argc, char **argv) {
+  mlir::DialectRegistry registry;
+  flashc::registerAllDialects(registry);
+  flashc::registerAllPasses();
+  return mlir::asMainReturnCode(
+      mlir::MlirOptMain(argc, argv, "flashc optimizer driver\n", registry));
+}
