@@ -78,6 +78,7 @@ def Warp_AllocOp : Warp_Op<"alloc", [MemoryEffects<[MemAlloc]>]> {
   let arguments = (ins OptionalAttr<I64Attr>:$offset);
   let results = (outs Warp_BufferType:$buffer);
   let assemblyFormat = "(`offset` `(` $offset^ `)`)? attr-dict `:` qualified(type($buffer))";
+  let hasVerifier = 1;
 }
 
 def Warp_ChannelOp : Warp_Op<"channel", [MemoryEffects<[MemAlloc]>]> {
@@ -142,6 +143,7 @@ def Warp_WaitOp : Warp_Op<"wait", [MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "Wait until at most `pending` copy groups are under way, then for the block's barrier";
   let arguments = (ins OptionalAttr<I64Attr>:$pending);
   let assemblyFormat = "(`pending` `(` $pending^ `)`)? attr-dict";
+  let hasVerifier = 1;
 }
 
 def Warp_BarrierOp : Warp_Op<"barrier", [MemoryEffects<[MemRead, MemWrite]>]> {

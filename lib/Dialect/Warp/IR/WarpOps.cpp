@@ -1,7 +1,6 @@
-// Syntax and verifiers of the `warp` dialect.
+// Kernel syntax, and the verifiers of the `warp` ops that touch memory.
 #include "flashc/Dialect/Warp/IR/Warp.h"
 
-#include "mlir/IR/DialectImplementation.h"
 #include "mlir/IR/OpImplementation.h"
 #include "mlir/Interfaces/FunctionImplementation.h"
 
@@ -28,123 +27,147 @@ void KernelOp::print(OpAsmPrinter &p) {
       getArgAttrsAttrName(), getResAttrsAttrName());
 }
 
-// The part that the three types share: <64x128xf16
-static ParseResult parseShape(AsmParser &parser, SmallVectorImpl<int64_t> &shape,
-                              Type &elementType) {
-  return failure(parser.parseLess() ||
-                 parser.parseDimensionList(shape, /*allowDynamic=*/false) ||
-                 parser.parseType(elementType));
+LogicalResult KernelOp::verify() {
+  if (!getResultTypes().empty())
+    return emitOpError("writes its results to views, but it returns ")
+           << getResultTypes().size()
+           << " values; add arguments with 'tile.output'";
+  if (getWarps() < 1 || getWarps() > 32)
+    return emitOpError("runs 1 to 32 warps (1024 threads), but it asks for ")
+           << getWarps() << "; choose fewer or more warps";
+  int64_t group = 16 * getWarps();
+  if (getQBlock() < 1 || getQBlock() % group)
+    return emitOpError("deals its rows to the warps in groups of 16, but ")
+           << getQBlock() << " rows do not make whole groups for "
+           << getWarps() << " warps; use a multiple of " << group;
+  ArrayRef<Type> arguments = getArgumentTypes();
+  auto q = arguments.empty() ? MemRefType() : dyn_cast<MemRefType>(arguments[0]);
+  if (q && q.getRank() == 4)
+    return success();
+  InFlightDiagnostic error =
+      emitOpError("takes its grid from argument 0, a 4-D view (batch, head, "
+                  "length, head dim), but ");
+  if (arguments.empty())
+    error << "it has no argument";
+  else
+    error << "argument 0 is " << arguments[0];
+  return error << "; pass Q first";
 }
 
-static void printShape(AsmPrinter &p, ArrayRef<int64_t> shape,
-                       Type elementType) {
-  p << '<';
-  p.printDimensionList(shape);
-  p << 'x' << elementType;
-}
-
-// !warp.fragment<128x64xf32>, !warp.fragment<128xf32, partial>
-Type FragmentType::parse(AsmParser &parser) {
-  SmallVector<int64_t> shape;
-  Type elementType;
-  bool partial = false;
-  llvm::SMLoc loc = parser.getCurrentLocation();
-  if (parseShape(parser, shape, elementType))
-    return {};
-  if (succeeded(parser.parseOptionalComma())) {
-    if (parser.parseKeyword("partial"))
-      return {};
-    partial = true;
-  }
-  if (parser.parseGreater())
-    return {};
-  return parser.getChecked<FragmentType>(loc, parser.getContext(),
-                                       ArrayRef(shape),
-                                         elementType, partial);
-}
-
-void FragmentType::print(AsmPrinter &p) const {
-  printShape(p, getShape(), getElementType());
-  if (getPartial())
-    p << ", partial";
-  p << '>';
-}
-
-LogicalResult FragmentType::verify(function_ref<InFlightDiagnostic()> emitError,
-                                   ArrayRef<int64_t> shape, Type elementType,
-                                   bool partial) {
+/// The view holds the tile's elements and no more columns than it has.
+static LogicalResult verifyView(Operation *op, MemRefType view, StringRef what,
+                                ArrayRef<int64_t> shape, Type elementType) {
+  if (view.getElementType() != elementType)
+    return op->emitOpError("copies elements as they are, but the view holds ")
+           << view.getElementType() << " and the " << what << " holds "
+           << elementType << "; give both one element type";
+  int64_t headDim = view.getDimSize(3);
+  if (ShapedType::isDynamic(headDim))
+    return op->emitOpError("needs the head dim of its view, but it is dynamic; "
+                           "make dim 3 of the view static");
+  if (shape[1] < headDim)
+    return op->emitOpError("moves whole rows, but the view has head dim ")
+           << headDim << " and the " << what << " has " << shape[1]
+           << " columns; pad the " << what
+           << " to a multiple of 16 at or above the head dim";
   return success();
 }
 
-// !warp.buffer<64x128xf16, 64>
-Type BufferType::parse(AsmParser &parser) {
-  SmallVector<int64_t> shape;
-  Type elementType;
-  int64_t segment;
-  llvm::SMLoc loc = parser.getCurrentLocation();
-  if (parseShape(parser, shape, elementType) || parser.parseComma() ||
-      parser.parseInteger(segment) || parser.parseGreater())
-    return {};
-  return parser.getChecked<BufferType>(loc, parser.getContext(),
-                                       ArrayRef(shape),
-                                       elementType, segment);
-}
-
-void BufferType::print(AsmPrinter &p) const {
-  printShape(p, getShape(), getElementType());
-  p << ", " << getSegment() << '>';
-}
-
-LogicalResult BufferType::verify(function_ref<InFlightDiagnostic()> emitError,
-                                 ArrayRef<int64_t> shape, Type elementType,
-                                 int64_t segment) {
+/// The last dimension of a view is contiguous.
+static LogicalResult verifyUnitStride(Operation *op, MemRefType view) {
+  SmallVector<int64_t> strides;
+  int64_t offset;
+  if (failed(view.getStridesAndOffset(strides, offset)) || strides.back() != 1)
+    return op->emitOpError("needs a view whose last stride is 1, but it has ")
+           << view << "; copy the tensor or permute its dims";
   return success();
 }
 
-// !warp.channel<64x128xf16, 64, depth = 2>
-Type ChannelType::parse(AsmParser &parser) {
-  SmallVector<int64_t> shape;
-  Type elementType;
-  int64_t segment, depth;
-  llvm::SMLoc loc = parser.getCurrentLocation();
-  if (parseShape(parser, shape, elementType) || parser.parseComma() ||
-      parser.parseInteger(segment) || parser.parseComma() ||
-      parser.parseKeyword("depth") || parser.parseEqual() ||
-      parser.parseInteger(depth) || parser.parseGreater())
-    return {};
-  return parser.getChecked<ChannelType>(loc, parser.getContext(),
-                                       ArrayRef(shape),
-                                        elementType, segment, depth);
-}
-
-void ChannelType::print(AsmPrinter &p) const {
-  printShape(p, getShape(), getElementType());
-  p << ", " << getSegment() << ", depth = " << getDepth() << '>';
-}
-
-LogicalResult ChannelType::verify(function_ref<InFlightDiagnostic()> emitError,
-                                  ArrayRef<int64_t> shape, Type elementType,
-                                  int64_t segment, int64_t depth) {
+/// Shared memory is handed out in lines of 128 bytes, so that a swizzle's
+/// eight rows of 16-byte pieces start on bank 0.
+static LogicalResult verifyOffset(Operation *op, std::optional<int64_t> offset) {
+  if (offset && (*offset < 0 || *offset % 128))
+    return op->emitOpError("has an offset in shared memory that is a multiple "
+                           "of 128 bytes, but it is ")
+           << *offset << "; run 'warp-allocate-shared'";
   return success();
 }
 
-BufferType ChannelType::getBufferType() const {
-  return BufferType::get(getContext(), getShape(), getElementType(),
-                         getSegment());
+static LogicalResult verifyPending(Operation *op, std::optional<int64_t> pending) {
+  if (pending && *pending < 0)
+    return op->emitOpError("leaves 0 or more copy groups under way, but "
+                           "'pending' is ")
+           << *pending << "; run 'warp-count-groups'";
+  return success();
 }
 
-LogicalResult KernelOp::verify() { return success(); }
-LogicalResult ChannelOp::verify() { return success(); }
-LogicalResult GetOp::verify() { return success(); }
-LogicalResult CopyInOp::verify() { return success(); }
-LogicalResult CopyOutOp::verify() { return success(); }
-LogicalResult LoadOp::verify() { return success(); }
-LogicalResult StoreOp::verify() { return success(); }
-LogicalResult StoreRowsOp::verify() { return success(); }
-LogicalResult FillOp::verify() { return success(); }
-LogicalResult MmaOp::verify() { return success(); }
-LogicalResult MapOp::verify() { return success(); }
-LogicalResult MapOp::verifyRegions() { return success(); }
-LogicalResult ReduceOp::verify() { return success(); }
-LogicalResult CollectOp::verify() { return success(); }
-LogicalResult AnyOp::verify() { return success(); }
+LogicalResult AllocOp::verify() { return verifyOffset(*this, getOffset()); }
+
+LogicalResult ChannelOp::verify() {
+  ChannelType type = getChannel().getType();
+  auto view = cast<MemRefType>(getView().getType());
+  if (failed(verifyView(*this, view, "channel", type.getShape(),
+                        type.getElementType())) ||
+      failed(verifyUnitStride(*this, view)))
+    return failure();
+  return verifyOffset(*this, getOffset());
+}
+
+LogicalResult GetOp::verify() {
+  BufferType slot = getChannel().getType().getBufferType();
+  if (slot != getBuffer().getType())
+    return emitOpError("names a slot of its channel, but a slot is ")
+           << slot << " and the result is " << getBuffer().getType()
+           << "; use the slot's type";
+  return verifyPending(*this, getPending());
+}
+
+LogicalResult WaitOp::verify() { return verifyPending(*this, getPending()); }
+
+LogicalResult CopyInOp::verify() {
+  auto view = cast<MemRefType>(getView().getType());
+  BufferType type = getBuffer().getType();
+  if (failed(verifyView(*this, view, "buffer", type.getShape(),
+                        type.getElementType())))
+    return failure();
+  return verifyUnitStride(*this, view);
+}
+
+LogicalResult CopyOutOp::verify() {
+  auto view = cast<MemRefType>(getView().getType());
+  BufferType type = getBuffer().getType();
+  if (failed(verifyView(*this, view, "buffer", type.getShape(),
+                        type.getElementType())))
+    return failure();
+  return verifyUnitStride(*this, view);
+}
+
+/// A fragment and a buffer that hold the same tile.
+static LogicalResult verifySameTile(Operation *op, FragmentType fragment,
+                                    BufferType buffer) {
+  if (fragment.getShape() == buffer.getShape() &&
+      fragment.getElementType() == buffer.getElementType())
+    return success();
+  return op->emitOpError("moves a whole tile, but the buffer is ")
+         << buffer << " and the fragment is " << fragment
+         << "; give both one shape and element type";
+}
+
+LogicalResult LoadOp::verify() {
+  return verifySameTile(*this, getFragment().getType(), getBuffer().getType());
+}
+
+LogicalResult StoreOp::verify() {
+  return verifySameTile(*this, getFragment().getType(), getBuffer().getType());
+}
+
+LogicalResult StoreRowsOp::verify() {
+  FragmentType type = getFragment().getType();
+  if (type.getRank() != 1 || !type.getElementType().isF32() ||
+      type.getPartial())
+    return emitOpError("stores one whole f32 a row, but the fragment is ")
+           << type
+           << (type.getPartial() ? "; collect its parts first"
+                                 : "; use a rank-1 f32 fragment");
+  return verifyUnitStride(*this, cast<MemRefType>(getView().getType()));
+}

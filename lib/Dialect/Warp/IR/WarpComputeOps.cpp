@@ -1,0 +1,200 @@
+// Verifiers of the `warp` ops that compute on fragments.
+#include "flashc/Dialect/Warp/IR/Warp.h"
+
+#include "mlir/IR/OpImplementation.h"
+
+using namespace mlir;
+using namespace flashc::warp;
+
+LogicalResult FillOp::verify() {
+  FragmentType type = getFragment().getType();
+  if (getValue().getType() != type.getElementType())
+    return emitOpError("fills with one element, but the constant is ")
+           << getValue().getType() << " and the fragment holds "
+           << type.getElementType() << "; use a constant of the element type";
+  auto number = dyn_cast<FloatAttr>(getValue());
+  if (type.getPartial() && !(number && number.getValue().isZero()))
+    return emitOpError("starts a sum of four parts at zero, but the constant "
+                       "is ")
+           << getValue() << "; add it after 'warp.collect'";
+  return success();
+}
+
+/// Shape and element type of an mma operand, whichever place it is in.
+static std::pair<ArrayRef<int64_t>, Type> getTile(Type type) {
+  if (auto fragment = dyn_cast<FragmentType>(type))
+    return {fragment.getShape(), fragment.getElementType()};
+  auto buffer = cast<BufferType>(type);
+  return {buffer.getShape(), buffer.getElementType()};
+}
+
+LogicalResult MmaOp::verify() {
+  auto [a, element] = getTile(getLhs().getType());
+  ArrayRef<int64_t> b = getRhs().getType().getShape();
+  FragmentType acc = getAcc().getType();
+  if (a.size() != 2 || acc.getRank() != 2)
+    return emitOpError("multiplies tiles of rank 2, but the left one has rank ")
+           << a.size() << " and the accumulator rank " << acc.getRank()
+           << "; row values do not multiply as tiles";
+  if (!acc.getElementType().isF32())
+    return emitOpError("accumulates in f32, but the accumulator holds ")
+           << acc.getElementType() << "; convert the result instead";
+  if (element != getRhs().getType().getElementType())
+    return emitOpError("multiplies tiles of one element type, but the left "
+                       "one holds ")
+           << element << " and the right one "
+           << getRhs().getType().getElementType() << "; convert one of them";
+  int64_t k = b[getTransposeB() ? 1 : 0], n = b[getTransposeB() ? 0 : 1];
+  if (a[1] != k || acc.getShape()[0] != a[0] || acc.getShape()[1] != n)
+    return emitOpError("multiplies M x K by K x N into M x N, but the left "
+                       "tile is ")
+           << a[0] << " x " << a[1] << ", the right one " << k << " x " << n
+           << " and the accumulator " << acc.getShape()[0] << " x "
+           << acc.getShape()[1] << "; make M, K and N agree";
+  if (k % 16 || a[0] % 16)
+    return emitOpError("takes steps of 16 rows and 16 products (m16n8k16), but "
+                       "M is ")
+           << a[0] << " and K is " << k << "; pad both to multiples of 16";
+  return success();
+}
+
+/// The input with the largest rank; a map's results have its rank and rows.
+static FragmentType getWidest(MapOp op) {
+  auto widest = cast<FragmentType>(op.getInputs().front().getType());
+  for (Type type : op.getInputs().getTypes())
+    if (cast<FragmentType>(type).getRank() > widest.getRank())
+      widest = cast<FragmentType>(type);
+  return widest;
+}
+
+LogicalResult MapOp::verify() {
+  if (getInputs().empty())
+    return emitOpError("takes its shape from its inputs, but it has none; pass "
+                       "at least one fragment");
+  FragmentType widest = getWidest(*this);
+  for (auto [index, type] : llvm::enumerate(getInputs().getTypes())) {
+    auto fragment = cast<FragmentType>(type);
+    if (fragment.getShape() !=
+        widest.getShape().take_front(fragment.getRank()))
+      return emitOpError("takes inputs of one shape and their row values, but "
+                         "input ")
+             << index << " is " << fragment << " and the largest is " << widest
+             << "; give them the same rows and columns";
+  }
+  for (auto [index, type] : llvm::enumerate(getResults().getTypes()))
+    if (cast<FragmentType>(type).getShape() != widest.getShape())
+      return emitOpError("gives results of its largest input's shape, but "
+                         "result ")
+             << index << " is " << type << " and that input is " << widest
+             << "; give them one shape";
+  if (!getOrigin().empty() &&
+      static_cast<int64_t>(getOrigin().size()) != widest.getRank())
+    return emitOpError("has one origin a dimension, but it has ")
+           << getOrigin().size() << " origins and rank " << widest.getRank()
+           << "; pass (i) for row values and (i, j) for tiles";
+  return success();
+}
+
+/// Only what is linear in the parts may be done to each of them alone.
+static LogicalResult verifyParts(MapOp op) {
+  auto isPartial = [](Type type) {
+    return cast<FragmentType>(type).getPartial();
+  };
+  auto inputs = llvm::count_if(op.getInputs().getTypes(), isPartial);
+  auto results = llvm::count_if(op.getResults().getTypes(), isPartial);
+  if (inputs == 0 && results == 0)
+    return success();
+  auto yield = cast<YieldOp>(op.getBody().front().getTerminator());
+  bool isProduct =
+      inputs == 1 && results == 1 && op.getNumResults() == 1;
+  if (isProduct) {
+    auto product = yield.getValues()[0].getDefiningOp<arith::MulFOp>();
+    auto isPart = [&](Value value) {
+      auto arg = dyn_cast<BlockArgument>(value);
+      return arg && arg.getOwner() == &op.getBody().front() &&
+             arg.getArgNumber() < op.getInputs().size() &&
+             isPartial(op.getInputs()[arg.getArgNumber()].getType());
+    };
+    isProduct = product && isPart(product.getLhs()) != isPart(product.getRhs());
+  }
+  if (!isProduct)
+    return op.emitOpError("may only multiply a partial sum by a row factor, "
+                          "with one partial result, but it has ")
+           << inputs << " partial inputs and " << results
+           << " partial results or computes something else; use "
+              "'warp.collect' first";
+  return success();
+}
+
+LogicalResult MapOp::verifyRegions() {
+  Block &block = getBody().front();
+  size_t count = getInputs().size() + getOrigin().size();
+  if (block.getNumArguments() != count)
+    return emitOpError("has one body argument for each input and origin, but "
+                       "the body has ")
+           << block.getNumArguments() << " and there are " << count
+           << "; add or drop arguments";
+  for (auto [index, arg] : llvm::enumerate(block.getArguments())) {
+    Type want = index < getInputs().size()
+                    ? cast<FragmentType>(getInputs()[index].getType())
+                          .getElementType()
+                    : IndexType::get(getContext());
+    if (arg.getType() != want)
+      return emitOpError("hands its body scalars, but body argument ")
+             << index << " is " << arg.getType() << " and the scalar is "
+             << want << "; use the scalar's type";
+  }
+  auto yield = dyn_cast<YieldOp>(block.getTerminator());
+  if (!yield || yield.getValues().size() != getNumResults())
+    return emitOpError("yields one scalar a result, but the body yields ")
+           << (yield ? yield.getValues().size() : 0) << " and there are "
+           << getNumResults() << " results; yield one for each";
+  for (auto [index, value] : llvm::enumerate(yield.getValues())) {
+    Type want = cast<FragmentType>(getResult(index).getType()).getElementType();
+    if (value.getType() != want)
+      return emitOpError("yields the elements of its results, but value ")
+             << index << " is " << value.getType() << " and the element is "
+             << want << "; convert it in the body";
+  }
+  return verifyParts(*this);
+}
+
+LogicalResult ReduceOp::verify() {
+  FragmentType tile = getFragment().getType(), init = getInit().getType();
+  if (tile.getRank() != 2 || !tile.getElementType().isF32())
+    return emitOpError("folds the rows of an f32 tile, but the fragment is ")
+           << tile << "; use a rank-2 f32 fragment";
+  if (init.getRank() != 1 || !init.getElementType().isF32() ||
+      init.getShape()[0] != tile.getShape()[0])
+    return emitOpError("has one f32 start value a row, but the fragment is ")
+           << tile << " and init is " << init
+           << "; use a rank-1 f32 fragment of the same rows";
+  if (init.getPartial() && getKind() != ReduceKind::Add)
+    return emitOpError("keeps parts of a sum only, but the kind is ")
+           << stringifyReduceKind(getKind()) << " and init is " << init
+           << "; drop 'partial' or use add";
+  return success();
+}
+
+LogicalResult CollectOp::verify() {
+  FragmentType parts = getParts().getType(), result = getResult().getType();
+  if (!parts.getPartial())
+    return emitOpError("sums the parts of a partial row value, but the operand "
+                       "is ")
+           << parts << "; use it as it is";
+  if (result.getPartial() || result.getShape() != parts.getShape() ||
+      result.getElementType() != parts.getElementType())
+    return emitOpError("gives the whole value of each row, but the operand is ")
+           << parts << " and the result is " << result
+           << "; use the operand's type without 'partial'";
+  return success();
+}
+
+LogicalResult AnyOp::verify() {
+  FragmentType type = getRows().getType();
+  if (type.getRank() == 1 && type.getElementType().isInteger(1))
+    return success();
+  return emitOpError("asks whether a row's condition is true, but the operand "
+                     "is ")
+         << type << "; use a rank-1 i1 fragment";
+}

@@ -1,0 +1,163 @@
+// Syntax and verifiers of the `warp` dialect's types: fragments, buffers and channels.
+#include "flashc/Dialect/Warp/IR/Warp.h"
+
+#include "mlir/IR/DialectImplementation.h"
+
+using namespace mlir;
+using namespace flashc::warp;
+
+using EmitError = llvm::function_ref<InFlightDiagnostic()>;
+
+// The part that the three types share: <64x128xf16
+static ParseResult parseShape(AsmParser &parser,
+                              SmallVectorImpl<int64_t> &shape,
+                              Type &elementType) {
+  return failure(parser.parseLess() ||
+                 parser.parseDimensionList(shape, /*allowDynamic=*/false) ||
+                 parser.parseType(elementType));
+}
+
+static void printShape(AsmPrinter &p, ArrayRef<int64_t> shape,
+                       Type elementType) {
+  p << '<';
+  p.printDimensionList(shape);
+  p << 'x' << elementType;
+}
+
+// !warp.fragment<128x64xf32>, !warp.fragment<128xf32, partial>
+Type FragmentType::parse(AsmParser &parser) {
+  SmallVector<int64_t> shape;
+  Type elementType;
+  bool partial = false;
+  llvm::SMLoc loc = parser.getCurrentLocation();
+  if (parseShape(parser, shape, elementType))
+    return {};
+  if (succeeded(parser.parseOptionalComma())) {
+    if (parser.parseKeyword("partial"))
+      return {};
+    partial = true;
+  }
+  if (parser.parseGreater())
+    return {};
+  return parser.getChecked<FragmentType>(loc, parser.getContext(),
+                                         ArrayRef(shape), elementType, partial);
+}
+
+void FragmentType::print(AsmPrinter &p) const {
+  printShape(p, getShape(), getElementType());
+  if (getPartial())
+    p << ", partial";
+  p << '>';
+}
+
+LogicalResult FragmentType::verify(EmitError emitError, ArrayRef<int64_t> shape,
+                                   Type elementType, bool partial) {
+  if (shape.empty() || shape.size() > 2)
+    return emitError() << "fragment is a tile or its row values, but this one "
+                          "has rank "
+                       << shape.size() << "; use rank 1 or 2";
+  if (shape[0] <= 0 || shape[0] % 16)
+    return emitError() << "fragment has rows in groups of 16 (mma.sync's M), "
+                          "but this one has "
+                       << shape[0] << "; pad to a multiple of 16";
+  if (shape.size() == 2 && (shape[1] <= 0 || shape[1] % 8))
+    return emitError() << "fragment has columns in groups of 8 (mma.sync's N), "
+                          "but this one has "
+                       << shape[1] << "; pad to a multiple of 8";
+  if (!elementType.isF16() && !elementType.isBF16() && !elementType.isF32() &&
+      !elementType.isInteger(1))
+    return emitError() << "fragment holds f16, bf16, f32 or i1, but this one "
+                          "holds "
+                       << elementType << "; convert the elements first";
+  if (partial && (shape.size() != 1 || !elementType.isF32()))
+    return emitError() << "partial fragment is a row sum in f32, but this one "
+                          "has rank "
+                       << shape.size() << " and holds " << elementType
+                       << "; drop 'partial'";
+  return success();
+}
+
+/// What buffers and channels ask of a slot in shared memory.
+static LogicalResult verifySlot(EmitError emitError, StringRef what,
+                                ArrayRef<int64_t> shape, Type elementType,
+                                int64_t segment) {
+  if (shape.size() != 2)
+    return emitError() << what << " is a tile in shared memory, but this one "
+                                  "has rank "
+                       << shape.size() << "; use rank 2";
+  if (!elementType.isF16() && !elementType.isBF16())
+    return emitError() << what << " holds f16 or bf16, but this one holds "
+                       << elementType << "; convert the elements first";
+  if (shape[0] <= 0 || shape[0] % 8)
+    return emitError() << what << " has rows in groups of 8 (the swizzle's "
+                                  "period), but this one has "
+                       << shape[0] << "; pad to a multiple of 8";
+  if (segment != 64 && segment != 32 && segment != 16)
+    return emitError() << what << " has segments of 64, 32 or 16 elements, but "
+                                  "this one has "
+                       << segment
+                       << "; use the largest that divides the columns";
+  if (shape[1] <= 0 || shape[1] % segment)
+    return emitError() << what << " has whole segments in a row, but this one "
+                                  "has "
+                       << shape[1] << " columns and segments of " << segment
+                       << "; use the largest segment that divides the columns";
+  return success();
+}
+
+// !warp.buffer<64x128xf16, 64>
+Type BufferType::parse(AsmParser &parser) {
+  SmallVector<int64_t> shape;
+  Type elementType;
+  int64_t segment;
+  llvm::SMLoc loc = parser.getCurrentLocation();
+  if (parseShape(parser, shape, elementType) || parser.parseComma() ||
+      parser.parseInteger(segment) || parser.parseGreater())
+    return {};
+  return parser.getChecked<BufferType>(loc, parser.getContext(),
+                                       ArrayRef(shape), elementType, segment);
+}
+
+void BufferType::print(AsmPrinter &p) const {
+  printShape(p, getShape(), getElementType());
+  p << ", " << getSegment() << '>';
+}
+
+LogicalResult BufferType::verify(EmitError emitError, ArrayRef<int64_t> shape,
+                                 Type elementType, int64_t segment) {
+  return verifySlot(emitError, "buffer", shape, elementType, segment);
+}
+
+// !warp.channel<64x128xf16, 64, depth = 2>
+Type ChannelType::parse(AsmParser &parser) {
+  SmallVector<int64_t> shape;
+  Type elementType;
+  int64_t segment, depth;
+  llvm::SMLoc loc = parser.getCurrentLocation();
+  if (parseShape(parser, shape, elementType) || parser.parseComma() ||
+      parser.parseInteger(segment) || parser.parseComma() ||
+      parser.parseKeyword("depth") || parser.parseEqual() ||
+      parser.parseInteger(depth) || parser.parseGreater())
+    return {};
+  return parser.getChecked<ChannelType>(
+      loc, parser.getContext(), ArrayRef(shape), elementType, segment, depth);
+}
+
+void ChannelType::print(AsmPrinter &p) const {
+  printShape(p, getShape(), getElementType());
+  p << ", " << getSegment() << ", depth = " << getDepth() << '>';
+}
+
+LogicalResult ChannelType::verify(EmitError emitError, ArrayRef<int64_t> shape,
+                                  Type elementType, int64_t segment,
+                                  int64_t depth) {
+  if (depth < 1)
+    return emitError() << "channel is a ring of slots, but this one has depth "
+                       << depth << "; use at least 1";
+  return verifySlot(emitError, "channel", shape, elementType, segment);
+}
+
+BufferType ChannelType::getBufferType() const {
+  return BufferType::get(getContext(), getShape(), getElementType(),
+                         getSegment());
+}
