@@ -6,9 +6,6 @@ include "mlir/Interfaces/SideEffectInterfaces.td"
 
 class Attn_Op<string mnemonic, list<Trait> traits = []> : Op<Attn_Dialect, mnemonic, traits>;
 
-def Attn_Element : AnyTypeOf<[F16, BF16, F32], "f16, bf16 or f32">;
-def Attn_Tensor : RankedTensorOf<[Attn_Element]>;
-
 def Attn_ForwardOp : Attn_Op<"forward", [Pure, IsolatedFromAbove, AttrSizedOperandSegments]> {
   let summary = "Exact attention: O = softmax(mask(score(scale * Q K^T))) V, and its log-sum-exp";
   let description = [{
@@ -20,12 +17,14 @@ def Attn_ForwardOp : Attn_Op<"forward", [Pure, IsolatedFromAbove, AttrSizedOpera
 
     Shapes, in layout `bshd` (the default): Q is B x Sq x Hq x D, K is B x Sk x Hkv x D, V is B x Sk x Hkv x Dv,
     O is B x Sq x Hq x Dv; in layout `bhsd` the two middle dimensions change places. LSE is B x Hq x Sq, f32, in nats.
-    B, Sq, Sk and the heads may be dynamic; D and Dv are static and at most 256. Q, K, V and O share one element type.
+    B, Sq, Sk and the heads may be dynamic; D and Dv are static and at most 256. Q, K, V and O share one element type: f16,
+    bf16 or f32.
 
-    `scale` defaults to 1/sqrt(D). `kv_lengths` (B x i32) hides keys at and past the given length of each batch.
+    `scale` is above 0 and defaults to 1/sqrt(D). `kv_lengths` (B x i32) hides keys at and past the given length of each batch.
     The score region maps one scaled score to another and has the arguments (score: f32, batch, head, query index, key
     index: index, captured tensors...); it holds scalar `arith`, `math` and `tensor.extract` ops and ends in
-    `attn.yield`. Source of the formula: FlashAttention-2 (arXiv 2307.08691), section 2.
+    `attn.yield`. Captured tensors are read by `tensor.extract` only; an index below 0 or past the end reads the nearest element,
+    so that no score function reads out of bounds. Integers are divided by constants only, for the same reason. Source of the formula: FlashAttention-2 (arXiv 2307.08691), section 2.
     ```mlir
     %o, %lse = attn.forward %q, %k, %v mask(#attn.causal) scale(0.125)
         : tensor<?x?x32x64xf16>, tensor<?x?x8x64xf16>, tensor<?x?x8x64xf16> -> (tensor<?x?x32x64xf16>, tensor<?x32x?xf32>)
@@ -45,13 +44,13 @@ def Attn_ForwardOp : Attn_Op<"forward", [Pure, IsolatedFromAbove, AttrSizedOpera
     }
     ```
   }];
-  let arguments = (ins Attn_Tensor:$query, Attn_Tensor:$key, Attn_Tensor:$value,
-                       Optional<1DTensorOf<[I32]>>:$kvLengths,
+  let arguments = (ins AnyRankedTensor:$query, AnyRankedTensor:$key, AnyRankedTensor:$value,
+                       Optional<AnyRankedTensor>:$kvLengths,
                        Variadic<AnyRankedTensor>:$captures,
                        OptionalAttr<F64Attr>:$scale,
                        OptionalAttr<Attn_MaskAttr>:$mask,
                        DefaultValuedAttr<Attn_LayoutAttr, "::flashc::attn::Layout::BSHD">:$layout);
-  let results = (outs Attn_Tensor:$output, RankedTensorOf<[F32]>:$lse);
+  let results = (outs AnyRankedTensor:$output, AnyRankedTensor:$lse);
   let regions = (region MaxSizedRegion<1>:$score);
   let hasCustomAssemblyFormat = 1;
   let hasVerifier = 1;
@@ -67,6 +66,9 @@ def Attn_ForwardOp : Attn_Op<"forward", [Pure, IsolatedFromAbove, AttrSizedOpera
     double getScaleValue();
     bool hasScore() { return !getScore().empty(); }
     static constexpr int64_t kMaxHeadDim = 256;
+    /// The parts of the verifier that are about captures and the score region.
+    ::llvm::LogicalResult verifyCaptures();
+    ::llvm::LogicalResult verifyScore();
   }];
 }
 

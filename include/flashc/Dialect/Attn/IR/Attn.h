@@ -22,6 +22,17 @@
 namespace flashc::attn {
 /// Whether `attr` is one of the dialect's mask attributes.
 bool isMask(mlir::Attribute attr);
+/// Whether `#attn.key_length` stands anywhere in the mask.
+bool usesKeyLength(mlir::Attribute mask);
+/// How many intersections of half planes the mask is the union of, written out
+/// without shortening: the size that `tile.mask` would get. Saturates at 2^20.
+int64_t countAlternatives(mlir::Attribute mask);
+
+/// Largest distance or length in keys that a mask may name: sums with a sequence
+/// length below 2^30 stay inside the GPU's 32-bit index.
+inline constexpr int64_t kMaxMaskBound = int64_t(1) << 30;
+/// Each alternative is tested for every score of a masked block.
+inline constexpr int64_t kMaxMaskAlternatives = 64;
 } // namespace flashc::attn
 
 #define GET_ATTRDEF_CLASSES
