@@ -1,9 +1,16 @@
+// convert-warp-to-nvvm: last of our levels. In: `warp.kernel`s with puts,
+// pending counts and offsets in place. Out: `llvm.func` kernels of `arith`, `scf`,
+// LLVM and NVVM ops, which upstream's conversions finish.
+//
+// This file holds the function, its arguments and the control flow.
+#include "KernelEmitter.h"
+
 #include "flashc/Conversion/Passes.h"
-#include "flashc/Dialect/Warp/IR/Warp.h"
+#include "flashc/Support/TargetInfo.h"
 
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
-#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
-#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "llvm/ADT/TypeSwitch.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 
@@ -11,10 +18,400 @@ namespace flashc {
 #define GEN_PASS_DEF_CONVERTWARPTONVVM
 #include "Conversion/ConversionPasses.h.inc"
 
+constexpr unsigned kGlobalSpace = 1, kSharedSpace = 3;
+constexpr StringLiteral kSharedSymbol = "flashc_shared";
+
+KernelEmitter::KernelEmitter(warp::KernelOp kernel,
+                             const MachineFeatures &features)
+    : kernel(kernel), features(features),
+      b(kernel.getLoc(), OpBuilder(kernel)) {}
+
+// A view's parameters, in order: pointer, dynamic sizes (i32), dynamic strides
+// (i64, elements).
+static void appendParameterTypes(MemRefType type, SmallVectorImpl<Type> &out) {
+  MLIRContext *context = type.getContext();
+  out.push_back(LLVM::LLVMPointerType::get(context, kGlobalSpace));
+  out.append(type.getNumDynamicDims(), IntegerType::get(context, 32));
+  auto [strides, offset] = type.getStridesAndOffset();
+  if (!type.getLayout().isIdentity())
+    out.append(llvm::count_if(strides, ShapedType::isDynamic),
+               IntegerType::get(context, 64));
+}
+
+LLVM::LLVMFuncOp KernelEmitter::createFunction() {
+  MLIRContext *context = b.getContext();
+  SmallVector<Type> parameters;
+  for (Type type : kernel.getArgumentTypes())
+    appendParameterTypes(cast<MemRefType>(type), parameters);
+  auto type = LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(context),
+                                          parameters);
+  auto func = LLVM::LLVMFuncOp::create(b, kernel.getSymName(), type);
+  func->setAttr(NVVM::NVVMDialect::getKernelFuncAttrName(), b.getUnitAttr());
+  func->setAttr(NVVM::NVVMDialect::getReqntidAttrName(),
+                b.getDenseI32ArrayAttr({int32_t(threads()), 1, 1}));
+  func->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(),
+                b.getI32IntegerAttr(1));
+  // Flush denormals: ex2.approx does, and it keeps max and fma to one
+  // instruction.
+  func.setPassthroughAttr(b.getArrayAttr(b.getStrArrayAttr(
+      {"denormal-fp-math-f32", "preserve-sign,preserve-sign"})));
+  return func;
+}
+
+void KernelEmitter::bindArguments(LLVM::LLVMFuncOp func) {
+  Block *entry = &func.getBody().front();
+  unsigned next = 0;
+  for (BlockArgument argument : kernel.getBody().getArguments()) {
+    View view;
+    view.type = cast<MemRefType>(argument.getType());
+    view.ptr = entry->getArgument(next++);
+    for (int64_t size : view.type.getShape())
+      view.sizes.push_back(ShapedType::isDynamic(size)
+                               ? entry->getArgument(next++)
+                               : i32(size));
+    auto [strides, offset] = view.type.getStridesAndOffset();
+    if (view.type.getLayout().isIdentity()) {
+      // Row-major: each stride is the product of the sizes after it.
+      view.strides.resize(strides.size());
+      Value stride = i64(1);
+      for (int64_t dim = strides.size() - 1; dim >= 0; --dim) {
+        view.strides[dim] = stride;
+        if (dim)
+          stride = arith::MulIOp::create(b, stride, wide(view.sizes[dim]));
+      }
+    } else {
+      for (int64_t stride : strides)
+        view.strides.push_back(ShapedType::isDynamic(stride)
+                                   ? entry->getArgument(next++)
+                                   : i64(stride));
+    }
+    views[argument] = view;
+  }
+}
+
+LogicalResult KernelEmitter::emit() {
+  for (Type type : kernel.getArgumentTypes())
+    if (auto view = cast<MemRefType>(type);
+        view.getElementType().isBF16() && !features.hasBF16)
+      return kernel.emitOpError()
+             << "needs sm_80 (bf16 mma.sync), but the target is older; use f16";
+  auto module = kernel->getParentOfType<ModuleOp>();
+  if (!module.lookupSymbol(kSharedSymbol)) {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(module.getBody());
+    LLVM::GlobalOp::create(b, LLVM::LLVMArrayType::get(b.getI8Type(), 0),
+                           /*isConstant=*/false, LLVM::Linkage::External,
+                           kSharedSymbol, Attribute(), /*alignment=*/1024,
+                           kSharedSpace);
+  }
+  LLVM::LLVMFuncOp func = createFunction();
+  Block *entry = func.addEntryBlock(b);
+  b.setInsertionPointToStart(entry);
+  bindArguments(func);
+  shared = LLVM::AddressOfOp::create(
+      b, LLVM::LLVMPointerType::get(b.getContext(), kSharedSpace),
+      kSharedSymbol);
+  thread = NVVM::ThreadIdXOp::create(b, b.getI32Type());
+  lane = arith::AndIOp::create(b, thread, i32(31));
+  warpId = arith::ShRUIOp::create(b, thread, i32(5));
+  // Values that every later piece shares are made before this return.
+  entryEnd = LLVM::ReturnOp::create(b, ValueRange());
+  b.setInsertionPointToEnd(entry);
+  Block *body = b.createBlock(&func.getBody());
+  b.setInsertionPoint(entryEnd);
+  auto enter = LLVM::BrOp::create(b, body);
+  entryEnd->erase();
+  entryEnd = enter;
+  b.setInsertionPointToStart(body);
+  if (failed(emitBlock(kernel.getBody().front())))
+    return failure();
+  LLVM::ReturnOp::create(b, ValueRange());
+  return success();
+}
+
+LogicalResult KernelEmitter::emitBlock(Block &block) {
+  for (Operation &op : block)
+    if (failed(emitOp(&op)))
+      return failure();
+  return success();
+}
+
+LogicalResult KernelEmitter::emitOp(Operation *op) {
+  b.setLoc(op->getLoc());
+  auto done = [](auto &&emit) {
+    emit();
+    return success();
+  };
+  return TypeSwitch<Operation *, LogicalResult>(op)
+      .Case<warp::ReturnOp, scf::YieldOp>([](auto) { return success(); })
+      .Case([&](scf::ForOp op) { return emitFor(op); })
+      .Case([&](scf::IfOp op) { return emitIf(op); })
+      .Case([&](warp::ProgramOp op) { return done([&] { emitProgram(op); }); })
+      .Case([&](warp::FillOp op) { return done([&] { emitFill(op); }); })
+      .Case([&](warp::MapOp op) { return emitMap(op); })
+      .Case([&](warp::ReduceOp op) { return done([&] { emitReduce(op); }); })
+      .Case([&](warp::CollectOp op) { return done([&] { emitCollect(op); }); })
+      .Case([&](warp::AnyOp op) { return done([&] { emitAny(op); }); })
+      .Case([&](warp::LoadOp op) { return done([&] { emitLoad(op); }); })
+      .Case([&](warp::MmaOp op) { return done([&] { emitMma(op); }); })
+      .Case([&](warp::StoreOp op) { return done([&] { emitStore(op); }); })
+      .Case([&](warp::AllocOp op) { return done([&] { emitAlloc(op); }); })
+      .Case([&](warp::ChannelOp op) { return done([&] { emitChannel(op); }); })
+      .Case([&](warp::PutOp op) { return done([&] { emitPut(op); }); })
+      .Case([&](warp::GetOp op) { return done([&] { emitGet(op); }); })
+      .Case([&](warp::CopyInOp op) { return done([&] { emitCopyIn(op); }); })
+      .Case([&](warp::CopyOutOp op) { return done([&] { emitCopyOut(op); }); })
+      .Case([&](warp::StoreRowsOp op) {
+        return done([&] { emitStoreRows(op); });
+      })
+      .Case([&](warp::WaitOp op) {
+        return done([&] { waitForCopies(op.getPending().value_or(0)); });
+      })
+      .Case([&](warp::BarrierOp) {
+        return done([&] { NVVM::Barrier0Op::create(b); });
+      })
+      .Default([&](Operation *op) { return emitScalar(op, scalars); });
+}
+
+// The program's coordinates from a one-dimensional grid: query block fastest,
+// then head, then batch.
+void KernelEmitter::emitProgram(warp::ProgramOp op) {
+  const View &query = views[kernel.getBody().getArgument(0)];
+  Value qBlock = i32(kernel.getQBlock());
+  Value id = NVVM::BlockIdXOp::create(b, b.getI32Type());
+  Value rounded =
+      arith::AddIOp::create(b, query.sizes[2], i32(kernel.getQBlock() - 1));
+  Value blocks = arith::DivUIOp::create(b, rounded, qBlock);
+  Value block = arith::RemUIOp::create(b, id, blocks);
+  Value rest = arith::DivUIOp::create(b, id, blocks);
+  Value head = arith::RemUIOp::create(b, rest, query.sizes[1]);
+  Value batch = arith::DivUIOp::create(b, rest, query.sizes[1]);
+  if (op.getLongestFirst()) {
+    Value last = arith::SubIOp::create(b, blocks, i32(1));
+    block = arith::SubIOp::create(b, last, block);
+  }
+  scalars.map(op.getBatch(), toIndex(batch));
+  scalars.map(op.getHead(), toIndex(head));
+  scalars.map(op.getBlock(), toIndex(block));
+}
+
+// What a value of the level is on the machine: a fragment its registers,
+// anything else itself.
+static void appendRegisterTypes(Type type, int64_t warps,
+                                SmallVectorImpl<Type> &out) {
+  auto fragment = dyn_cast<warp::FragmentType>(type);
+  if (!fragment) {
+    out.push_back(type);
+    return;
+  }
+  Type element = fragment.getElementType();
+  bool packed = element.isF16() || element.isBF16();
+  out.append(FragmentLayout(fragment, warps).registers(packed),
+             packed ? Type(IntegerType::get(type.getContext(), 32)) : element);
+}
+
+void KernelEmitter::appendRegisters(Value value, Registers &out) {
+  if (auto it = fragments.find(value); it != fragments.end())
+    out.append(it->second);
+  else
+    out.push_back(scalar(value));
+}
+
+void KernelEmitter::bindRegisters(ValueRange values, ValueRange registers) {
+  size_t next = 0;
+  for (Value value : values) {
+    SmallVector<Type> types;
+    appendRegisterTypes(value.getType(), kernel.getWarps(), types);
+    ValueRange part = registers.slice(next, types.size());
+    next += types.size();
+    if (isa<warp::FragmentType>(value.getType()))
+      fragments[value] = Registers(part);
+    else
+      scalars.map(value, part.front());
+  }
+}
+
+// Emits `from` at the end of `to`, with a terminator that yields its
+// registers.
+LogicalResult KernelEmitter::emitBody(Block &from, Block *to) {
+  OpBuilder::InsertionGuard guard(b);
+  if (to->mightHaveTerminator())
+    to->getTerminator()->erase();
+  b.setInsertionPointToEnd(to);
+  if (failed(emitBlock(from)))
+    return failure();
+  Registers yielded;
+  for (Value value : from.getTerminator()->getOperands())
+    appendRegisters(value, yielded);
+  scf::YieldOp::create(b, yielded);
+  return success();
+}
+
+LogicalResult KernelEmitter::emitFor(scf::ForOp op) {
+  Registers inits;
+  for (Value init : op.getInitArgs())
+    appendRegisters(init, inits);
+  auto loop = scf::ForOp::create(b, scalar(op.getLowerBound()),
+                                 scalar(op.getUpperBound()),
+                                 scalar(op.getStep()), inits);
+  scalars.map(op.getInductionVar(), loop.getInductionVar());
+  bindRegisters(op.getRegionIterArgs(), loop.getRegionIterArgs());
+  if (failed(emitBody(*op.getBody(), loop.getBody())))
+    return failure();
+  bindRegisters(op.getResults(), loop.getResults());
+  return success();
+}
+
+LogicalResult KernelEmitter::emitIf(scf::IfOp op) {
+  SmallVector<Type> types;
+  for (Type type : op.getResultTypes())
+    appendRegisterTypes(type, kernel.getWarps(), types);
+  auto branch = scf::IfOp::create(b, types, scalar(op.getCondition()),
+                                  /*addThenBlock=*/true,
+                                  /*addElseBlock=*/op.elseBlock() != nullptr);
+  if (failed(emitBody(*op.thenBlock(), branch.thenBlock())) ||
+      (op.elseBlock() &&
+       failed(emitBody(*op.elseBlock(), branch.elseBlock()))))
+    return failure();
+  bindRegisters(op.getResults(), branch.getResults());
+  return success();
+}
+
+Value KernelEmitter::emitIntrinsic(StringRef name, Value operand) {
+  return LLVM::CallIntrinsicOp::create(b, b.getF32Type(),
+                                       b.getStringAttr(name), operand)
+      .getResult(0);
+}
+
+// Scalar code is carried over; what the chip has an instruction for becomes
+// that instruction.
+LogicalResult KernelEmitter::emitScalar(Operation *op, IRMapping &map) {
+  auto mapped = [&](Value v) { return map.lookupOrDefault(v); };
+  auto constant = [&](float value) -> Value {
+    return arith::ConstantOp::create(b, b.getF32FloatAttr(value));
+  };
+  auto multiply = [&](Value x, float factor) -> Value {
+    return arith::MulFOp::create(b, x, constant(factor));
+  };
+  bool isF32 = op->getNumResults() == 1 && op->getResult(0).getType().isF32();
+  if (auto dim = dyn_cast<memref::DimOp>(op)) {
+    auto index = dim.getConstantIndex();
+    auto view = views.find(dim.getSource());
+    if (!index || view == views.end())
+      return op->emitOpError("expects a constant dimension of an argument");
+    map.map(dim.getResult(), toIndex(view->second.sizes[*index]));
+    return success();
+  }
+  if (auto load = dyn_cast<memref::LoadOp>(op)) {
+    auto view = views.find(load.getMemRef());
+    if (view == views.end())
+      return op->emitOpError("expects an argument of the kernel");
+    Value offset = i64(0);
+    for (auto [index, stride] :
+         llvm::zip(load.getIndices(), view->second.strides)) {
+      Value term = arith::MulIOp::create(b, wide(toI32(mapped(index))), stride);
+      offset = arith::AddIOp::create(b, offset, term);
+    }
+    map.map(load.getResult(),
+            LLVM::LoadOp::create(b, load.getType(),
+                                 elementAddress(view->second, offset)));
+    return success();
+  }
+  if (isa<math::Exp2Op, math::ExpOp>(op) && isF32) {
+    Value x = mapped(op->getOperand(0));
+    if (isa<math::ExpOp>(op))
+      x = multiply(x, llvm::numbers::log2ef);
+    map.map(op->getResult(0), emitIntrinsic("llvm.nvvm.ex2.approx.ftz", x));
+    return success();
+  }
+  if (isa<math::Log2Op, math::LogOp>(op) && isF32) {
+    Value y = emitIntrinsic("llvm.nvvm.lg2.approx.ftz.f",
+                            mapped(op->getOperand(0)));
+    map.map(op->getResult(0),
+            isa<math::LogOp>(op) ? multiply(y, llvm::numbers::ln2f) : y);
+    return success();
+  }
+  if (op->getNumRegions() ||
+      !isa<arith::ArithDialect, math::MathDialect>(op->getDialect()))
+    return op->emitOpError("has no form on the GPU; expected scalar arith, "
+                           "math or memref.load here");
+  b.clone(*op, map);
+  return success();
+}
+
+Value KernelEmitter::i32(int64_t value) {
+  return arith::ConstantOp::create(b, b.getI32IntegerAttr(value));
+}
+Value KernelEmitter::i64(int64_t value) {
+  return arith::ConstantOp::create(b, b.getI64IntegerAttr(value));
+}
+Value KernelEmitter::toI32(Value index) {
+  return arith::IndexCastOp::create(b, b.getI32Type(), index);
+}
+Value KernelEmitter::toIndex(Value value) {
+  return arith::IndexCastOp::create(b, b.getIndexType(), value);
+}
+Value KernelEmitter::wide(Value value) {
+  return arith::ExtSIOp::create(b, b.getI64Type(), value);
+}
+Value KernelEmitter::gep(Value base, Value bytes) {
+  return LLVM::GEPOp::create(b, base.getType(), b.getI8Type(), base,
+                             ArrayRef<LLVM::GEPArg>{bytes});
+}
+Value KernelEmitter::gep(Value base, int64_t bytes) {
+  if (bytes == 0)
+    return base;
+  return LLVM::GEPOp::create(b, base.getType(), b.getI8Type(), base,
+                             ArrayRef<LLVM::GEPArg>{int32_t(bytes)});
+}
+Value KernelEmitter::elementAddress(const View &view, Value elements) {
+  return LLVM::GEPOp::create(b, view.ptr.getType(), view.type.getElementType(),
+                             view.ptr, ArrayRef<LLVM::GEPArg>{elements});
+}
+Value KernelEmitter::headOffset(const View &view, Value batch, Value head) {
+  Value x = arith::MulIOp::create(b, wide(toI32(batch)), view.strides[0]);
+  Value y = arith::MulIOp::create(b, wide(toI32(head)), view.strides[1]);
+  return arith::AddIOp::create(b, x, y);
+}
+
+Value KernelEmitter::atEntry(const std::string &key,
+                             llvm::function_ref<Value()> make) {
+  auto [it, isNew] = entryValues.try_emplace(key);
+  if (isNew) {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPoint(entryEnd);
+    it->second = make();
+  }
+  return it->second;
+}
+
+void KernelEmitter::callWithCondition(Value condition,
+                                      llvm::function_ref<void()> then) {
+  auto branch = scf::IfOp::create(b, condition, /*withElseRegion=*/false);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPoint(branch.thenBlock()->getTerminator());
+  then();
+}
+
 namespace {
 struct ConvertWarpToNVVM : impl::ConvertWarpToNVVMBase<ConvertWarpToNVVM> {
   using Base::Base;
-  void runOnOperation() override { signalPassFailure(); }
+  void runOnOperation() override {
+    auto target = lookupTarget(arch);
+    if (!target) {
+      getOperation().emitError(llvm::toString(target.takeError()));
+      return signalPassFailure();
+    }
+    MachineFeatures features{target->hasCpAsync, target->hasMmaK16,
+                             target->hasBF16Mma, alignment};
+    SmallVector<warp::KernelOp> kernels(
+        getOperation().getOps<warp::KernelOp>());
+    for (warp::KernelOp kernel : kernels) {
+      if (failed(KernelEmitter(kernel, features).emit()))
+        return signalPassFailure();
+      kernel.erase();
+    }
+  }
 };
 } // namespace
 } // namespace flashc

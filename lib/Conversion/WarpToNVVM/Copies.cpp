@@ -1,0 +1,275 @@
+// convert-warp-to-nvvm, data movement: buffers, channels, and the copies
+// between global and shared memory.
+//
+// A buffer is copied slab by slab in pieces of 16 bytes: thread t has piece
+// t % pieces of row t / pieces, and then every (threads / pieces)-th row. So neighbouring
+// threads read neighbouring addresses, and a thread's swizzle stays the same.
+#include "KernelEmitter.h"
+
+#include "flashc/Conversion/Passes.h"
+
+#include <numeric>
+
+using namespace mlir;
+using namespace flashc;
+
+int64_t KernelEmitter::copyBytes(MemRefType view) const {
+  int64_t bytes = features.alignment ? features.alignment : 16;
+  return std::gcd<int64_t>(std::gcd<int64_t>(bytes, 16),
+                           view.getShape().back() * 2);
+}
+
+void KernelEmitter::emitAlloc(warp::AllocOp op) {
+  buffers[op.getBuffer()] = gep(shared, op.getOffset().value_or(0));
+}
+
+void KernelEmitter::emitChannel(warp::ChannelOp op) {
+  channels[op.getChannel()] = {gep(shared, op.getOffset().value_or(0)), op};
+}
+
+Value KernelEmitter::slot(const Channel &channel, Value block) {
+  auto type = cast<warp::ChannelType>(channel.op.getChannel().getType());
+  if (type.getDepth() == 1)
+    return channel.base;
+  warp::ChannelOp op = channel.op;
+  Value nth = arith::SubIOp::create(b, toI32(scalar(block)),
+                                    toI32(scalar(op.getLo())));
+  Value index = arith::RemUIOp::create(b, nth, i32(type.getDepth()));
+  return gep(channel.base,
+             arith::MulIOp::create(b, index,
+                                   i32(type.getBytes() / type.getDepth())));
+}
+
+void KernelEmitter::commitCopies() {
+  if (features.hasCpAsync)
+    NVVM::CpAsyncCommitGroupOp::create(b);
+}
+
+void KernelEmitter::waitForCopies(int64_t pending) {
+  if (features.hasCpAsync)
+    NVVM::CpAsyncWaitGroupOp::create(b, pending);
+  NVVM::Barrier0Op::create(b);
+}
+
+void KernelEmitter::emitPut(warp::PutOp op) {
+  const Channel channel = channels[op.getChannel()];
+  warp::ChannelOp from = channel.op;
+  auto type = cast<warp::ChannelType>(from.getChannel().getType());
+  const View &view = views[from.getView()];
+  Value block = toI32(scalar(op.getBlock()));
+  Value inside = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, block,
+                                       toI32(scalar(from.getHi())));
+  callWithCondition(inside, [&] {
+    Value row = arith::MulIOp::create(b, block, i32(type.getShape()[0]));
+    Value limit = from.getLimit() ? toI32(scalar(from.getLimit()))
+                                  : view.sizes[2];
+    copyTileIn(view, scalar(from.getBatch()), scalar(from.getHead()), row,
+               limit, slot(channel, op.getBlock()), type.getBufferType());
+  });
+  commitCopies();
+}
+
+void KernelEmitter::emitGet(warp::GetOp op) {
+  waitForCopies(op.getPending().value_or(0));
+  buffers[op.getBuffer()] = slot(channels[op.getChannel()], op.getBlock());
+}
+
+void KernelEmitter::emitCopyIn(warp::CopyInOp op) {
+  const View &view = views[op.getView()];
+  Value limit =
+      op.getLimit() ? toI32(scalar(op.getLimit())) : view.sizes[2];
+  copyTileIn(view, scalar(op.getBatch()), scalar(op.getHead()),
+             toI32(scalar(op.getRow())), limit, buffers[op.getBuffer()],
+             cast<warp::BufferType>(op.getBuffer().getType()));
+  commitCopies();
+}
+
+KernelEmitter::CopyPlan KernelEmitter::planCopy(warp::BufferType type) {
+  CopyPlan plan;
+  plan.swizzle = Swizzle{type.getSegment()};
+  plan.rowsPerStep = threads() / plan.swizzle.pieces();
+  std::string key = fmt::format("copy{}", type.getSegment());
+  plan.row = atEntry(key + "row", [&]() -> Value {
+    return arith::DivUIOp::create(b, thread, i32(plan.swizzle.pieces()));
+  });
+  plan.column = atEntry(key + "column", [&]() -> Value {
+    Value piece =
+        arith::AndIOp::create(b, thread, i32(plan.swizzle.pieces() - 1));
+    return arith::ShLIOp::create(b, piece, i32(3));
+  });
+  plan.lane = atEntry(key + "lane", [&]() -> Value {
+    Value group =
+        arith::DivUIOp::create(b, plan.row, i32(plan.swizzle.rowGroup()));
+    Value permuted = arith::XOrIOp::create(
+        b, arith::AndIOp::create(b, group, i32(plan.swizzle.pieces() - 1)),
+        arith::ShRUIOp::create(b, plan.column, i32(3)));
+    return arith::AddIOp::create(
+        b, arith::MulIOp::create(b, plan.row, i32(plan.swizzle.pitch())),
+        arith::ShLIOp::create(b, permuted, i32(4)));
+  });
+  return plan;
+}
+
+// Calls `piece` for each of this thread's pieces: shared address, element
+// offset in the head, whether its row is inside, and its first column.
+void KernelEmitter::forEachPiece(
+    const View &view, Value row, Value limit, Value buffer,
+    warp::BufferType type,
+    llvm::function_ref<void(Value address, Value offset, Value inside,
+                            Value column, int64_t firstColumn)>
+        piece) {
+  CopyPlan plan = planCopy(type);
+  int64_t rows = type.getShape()[0], segment = type.getSegment();
+  Value first = arith::AddIOp::create(b, row, plan.row);
+  Value offset = arith::AddIOp::create(
+      b, arith::MulIOp::create(b, wide(first), view.strides[2]),
+      wide(plan.column));
+  Value step = arith::MulIOp::create(b, view.strides[2],
+                                     i64(plan.rowsPerStep));
+  for (int64_t done = 0; done < rows; done += plan.rowsPerStep) {
+    // With few threads a step is shorter than the swizzle's period.
+    int64_t turn =
+        done / plan.swizzle.rowGroup() % plan.swizzle.pieces();
+    Value lanes = turn ? arith::XOrIOp::create(b, plan.lane, i32(turn * 16))
+                             .getResult()
+                       : plan.lane;
+    Value inside = arith::CmpIOp::create(
+        b, arith::CmpIPredicate::slt,
+        arith::AddIOp::create(b, first, i32(done)), limit);
+    auto copyRow = [&] {
+      for (int64_t column = 0; column < type.getShape()[1];
+           column += segment) {
+        Value address =
+            gep(gep(buffer, lanes), column / segment * slabBytes(type) +
+                                        done * plan.swizzle.pitch());
+        Value at = arith::AddIOp::create(b, offset, i64(column));
+        Value lastColumn = arith::AddIOp::create(b, plan.column, i32(column));
+        piece(address, at, inside, lastColumn, column);
+      }
+    };
+    if (done + plan.rowsPerStep > rows)
+      callWithCondition(arith::CmpIOp::create(b, arith::CmpIPredicate::slt,
+                                              plan.row, i32(rows - done)),
+                        copyRow);
+    else
+      copyRow();
+    offset = arith::AddIOp::create(b, offset, step);
+  }
+}
+
+// The type that moves `bytes` bytes in one instruction.
+static Type transferType(OpBuilder &b, int64_t bytes) {
+  if (bytes == 2)
+    return b.getIntegerType(16);
+  if (bytes == 4)
+    return b.getI32Type();
+  return VectorType::get(bytes / 4, b.getI32Type());
+}
+
+// Columns at or past the view's head dim are outside, whatever memory holds.
+Value KernelEmitter::insideColumns(Value inside, Value column, int64_t offset,
+                                   int64_t end, int64_t columns) {
+  if (end <= columns)
+    return inside;
+  Value position = arith::AddIOp::create(b, column, i32(offset));
+  Value fits = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, position,
+                                     i32(columns));
+  return arith::AndIOp::create(b, inside, fits);
+}
+
+void KernelEmitter::copyTileIn(const View &view, Value batch, Value head,
+                               Value row, Value limit, Value buffer,
+                               warp::BufferType type) {
+  int64_t bytes = copyBytes(view.type), columns = view.type.getShape()[3];
+  Value headStart = elementAddress(view, headOffset(view, batch, head));
+  Type element = view.type.getElementType();
+  forEachPiece(view, row, limit, buffer, type,
+               [&](Value address, Value offset, Value inside, Value column,
+                   int64_t firstColumn) {
+    Value source = LLVM::GEPOp::create(b, headStart.getType(), element,
+                                       headStart,
+                                       ArrayRef<LLVM::GEPArg>{offset});
+    for (int64_t done = 0; done < 16; done += bytes) {
+      Value valid = insideColumns(inside, column, done / 2,
+                                  firstColumn + type.getSegment(), columns);
+      copyPieceIn(gep(address, done), gep(source, done), valid, headStart,
+                  bytes);
+    }
+  });
+}
+
+// Zero where not valid; nothing is read then. The synchronous form reads the
+// head's first element instead, which exists since some row is inside.
+void KernelEmitter::copyPieceIn(Value to, Value from, Value valid, Value safe,
+                                int64_t bytes) {
+  if (features.hasCpAsync && bytes >= 4) {
+    Value size = arith::SelectOp::create(b, valid, i32(bytes), i32(0));
+    auto cache = bytes == 16 ? NVVM::LoadCacheModifierKind::CG
+                             : NVVM::LoadCacheModifierKind::CA;
+    NVVM::CpAsyncOp::create(b, to, from, uint32_t(bytes), cache, size);
+    return;
+  }
+  Type whole = transferType(b, bytes);
+  Value address = arith::SelectOp::create(b, valid, from, safe);
+  Value loaded = LLVM::LoadOp::create(b, whole, address,
+                                      /*alignment=*/unsigned(bytes));
+  Value zero = LLVM::ZeroOp::create(b, whole);
+  Value value = LLVM::SelectOp::create(b, valid, loaded, zero);
+  LLVM::StoreOp::create(b, value, to, unsigned(bytes));
+}
+
+void KernelEmitter::emitCopyOut(warp::CopyOutOp op) {
+  const View &view = views[op.getView()];
+  auto type = cast<warp::BufferType>(op.getBuffer().getType());
+  int64_t bytes = copyBytes(view.type), columns = view.type.getShape()[3];
+  Type element = view.type.getElementType();
+  Value headStart = elementAddress(
+      view, headOffset(view, scalar(op.getBatch()), scalar(op.getHead())));
+  forEachPiece(view, toI32(scalar(op.getRow())), view.sizes[2],
+               buffers[op.getBuffer()], type,
+               [&](Value address, Value offset, Value inside, Value column,
+                   int64_t firstColumn) {
+    Value target = LLVM::GEPOp::create(b, headStart.getType(), element,
+                                       headStart,
+                                       ArrayRef<LLVM::GEPArg>{offset});
+    Type transfer = transferType(b, bytes);
+    for (int64_t done = 0; done < 16; done += bytes) {
+      Value valid = insideColumns(inside, column, done / 2,
+                                  firstColumn + type.getSegment(), columns);
+      callWithCondition(valid, [&] {
+        Value value = LLVM::LoadOp::create(b, transfer, gep(address, done),
+                                           unsigned(bytes));
+        LLVM::StoreOp::create(b, value, gep(target, done), unsigned(bytes));
+      });
+    }
+  });
+}
+
+void KernelEmitter::emitStoreRows(warp::StoreRowsOp op) {
+  const View &view = views[op.getView()];
+  auto type = cast<warp::FragmentType>(op.getFragment().getType());
+  FragmentLayout layout(type, kernel.getWarps());
+  Value headStart = headOffset(view, scalar(op.getBatch()),
+                               scalar(op.getHead()));
+  Value first = rowOrigin(op.getRow(), type);
+  // The four lanes of a quad hold the same rows: one of them writes.
+  Value writer = arith::CmpIOp::create(
+      b, arith::CmpIPredicate::eq, arith::AndIOp::create(b, lane, i32(3)),
+      i32(0));
+  Registers registers = fragments[op.getFragment()];
+  for (int64_t rowTile = 0; rowTile < layout.rowTiles; ++rowTile)
+    for (int64_t half : {0, 1}) {
+      Value row =
+          arith::AddIOp::create(b, first, i32(rowTile * 16 + half * 8));
+      Value inside = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, row,
+                                           view.sizes[2]);
+      callWithCondition(arith::AndIOp::create(b, writer, inside), [&] {
+        Value offset = arith::AddIOp::create(
+            b, headStart,
+            arith::MulIOp::create(b, wide(row), view.strides[2]));
+        LLVM::StoreOp::create(
+            b, registers[FragmentLayout::row(rowTile, half)],
+            elementAddress(view, offset));
+      });
+    }
+}

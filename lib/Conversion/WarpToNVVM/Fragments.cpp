@@ -1,0 +1,227 @@
+// convert-warp-to-nvvm, values in registers: fills, maps, row reductions and
+// votes. Layouts are those of WarpDialect.td.
+#include "KernelEmitter.h"
+
+#include <fmt/format.h>
+
+using namespace mlir;
+using namespace flashc;
+
+static bool isPacked(Type element) {
+  return element.isF16() || element.isBF16();
+}
+
+void KernelEmitter::emitFill(warp::FillOp op) {
+  auto type = cast<warp::FragmentType>(op.getFragment().getType());
+  FragmentLayout layout(type, kernel.getWarps());
+  Value value;
+  if (isPacked(type.getElementType())) {
+    uint64_t bits = cast<FloatAttr>(op.getValue())
+                        .getValue()
+                        .bitcastToAPInt()
+                        .getZExtValue();
+    value = i32(int32_t(bits | bits << 16));
+  } else {
+    value = arith::ConstantOp::create(b, cast<TypedAttr>(op.getValue()));
+  }
+  fragments[op.getFragment()] =
+      Registers(layout.registers(isPacked(type.getElementType())), value);
+}
+
+// The scalar that element `at` of a map reads from one of its inputs.
+Value KernelEmitter::mapInput(Value input, const ElementPosition &at) {
+  auto type = cast<warp::FragmentType>(input.getType());
+  FragmentLayout layout(type, kernel.getWarps());
+  ArrayRef<Value> registers = fragments[input];
+  if (type.getRank() == 1)
+    return registers[FragmentLayout::row(at.rowTile, at.half)];
+  if (!isPacked(type.getElementType()))
+    return registers[layout.element(at.rowTile, at.columnTile, at.half,
+                                    at.column)];
+  Value pair = registers[layout.pair(at.rowTile, at.columnTile, at.half)];
+  auto vectorType = VectorType::get(2, type.getElementType());
+  Value vector = LLVM::BitcastOp::create(b, vectorType, pair);
+  return LLVM::ExtractElementOp::create(b, vector, i32(at.column));
+}
+
+// Two f32 rounded to a packed pair, `low` in the lower half.
+static Value packPair(ImplicitLocOpBuilder &b, Value low, Value high,
+                      Type element, bool hasBF16) {
+  auto vectorType = VectorType::get(2, element);
+  Value packed;
+  auto rounding = NVVM::FPRoundingModeAttr::get(b.getContext(),
+                                                NVVM::FPRoundingMode::RN);
+  if (element.isF16() && hasBF16)
+    packed = NVVM::ConvertF32x2ToF16x2Op::create(b, vectorType, high, low,
+                                                 Value(), rounding);
+  else if (element.isBF16())
+    packed = NVVM::ConvertF32x2ToBF16x2Op::create(b, vectorType, high, low,
+                                                  Value(), rounding);
+  else { // sm_75 converts one at a time
+    Value vector = LLVM::UndefOp::create(b, vectorType);
+    for (auto [index, value] : llvm::enumerate(ArrayRef<Value>{low, high})) {
+      Value half = arith::TruncFOp::create(b, element, value);
+      Value position =
+          arith::ConstantOp::create(b, b.getI32IntegerAttr(index));
+      vector = LLVM::InsertElementOp::create(b, vector, half, position);
+    }
+    packed = vector;
+  }
+  return LLVM::BitcastOp::create(b, b.getI32Type(), packed);
+}
+
+// Runs the body for neighbouring elements (a pair of columns, or one row) and
+// appends each result's register.
+LogicalResult
+KernelEmitter::emitMapElements(warp::MapOp op, ArrayRef<ElementPosition> group,
+                               MutableArrayRef<Registers> out) {
+  Block &body = op.getBody().front();
+  Operation *yield = body.getTerminator();
+  SmallVector<SmallVector<Value, 2>> results(op.getNumResults());
+  SmallVector<bool> rounded(op.getNumResults(), false);
+  for (const ElementPosition &at : group) {
+    IRMapping map(scalars);
+    size_t argument = 0;
+    for (Value input : op.getInputs())
+      map.map(body.getArgument(argument++), mapInput(input, at));
+    for (auto [dim, origin] : llvm::enumerate(op.getOrigin())) {
+      Value base = dim == 0 ? rowOrigin(origin, cast<warp::FragmentType>(
+                                                       op.getResult(0).getType())) : columnOrigin(origin);
+      int64_t offset = dim == 0 ? at.rowTile * 16 + at.half * 8
+                                : at.columnTile * 8 + at.column;
+      Value position = arith::AddIOp::create(b, base, i32(offset));
+      map.map(body.getArgument(argument++), toIndex(position));
+    }
+    for (Operation &inner : body.without_terminator()) {
+      // A final rounding to 16 bits is done for both columns at once.
+      auto round = dyn_cast<arith::TruncFOp>(inner);
+      if (round && round->hasOneUse() && !at.rankOne &&
+          *round->user_begin() == yield && round.getIn().getType().isF32()) {
+        map.map(round.getResult(), map.lookupOrDefault(round.getIn()));
+        rounded[round->use_begin()->getOperandNumber()] = true;
+        continue;
+      }
+      if (failed(emitScalar(&inner, map)))
+        return failure();
+    }
+    for (auto [values, value] : llvm::zip(results, yield->getOperands()))
+      values.push_back(map.lookupOrDefault(value));
+  }
+  for (auto [index, values] : llvm::enumerate(results)) {
+    Type element =
+        cast<warp::FragmentType>(op.getResult(index).getType()).getElementType();
+    if (!isPacked(element)) {
+      out[index].append(values);
+      continue;
+    }
+    if (!rounded[index])
+      for (Value &value : values)
+        value = arith::ExtFOp::create(b, b.getF32Type(), value);
+    out[index].push_back(
+        packPair(b, values[0], values[1], element, features.hasBF16));
+  }
+  return success();
+}
+
+Value KernelEmitter::rowOrigin(Value origin, warp::FragmentType type) {
+  int64_t warpRows = type.getShape()[0] / kernel.getWarps();
+  Value laneRow = atEntry(fmt::format("row{}", warpRows), [&]() -> Value {
+    Value quad = arith::ShRUIOp::create(b, lane, i32(2));
+    Value first = arith::MulIOp::create(b, warpId, i32(warpRows));
+    return arith::AddIOp::create(b, first, quad);
+  });
+  return arith::AddIOp::create(b, toI32(scalar(origin)), laneRow);
+}
+
+Value KernelEmitter::columnOrigin(Value origin) {
+  Value laneColumn = atEntry("column", [&]() -> Value {
+    Value inQuad = arith::AndIOp::create(b, lane, i32(3));
+    return arith::ShLIOp::create(b, inQuad, i32(1));
+  });
+  return arith::AddIOp::create(b, toI32(scalar(origin)), laneColumn);
+}
+
+LogicalResult KernelEmitter::emitMap(warp::MapOp op) {
+  SmallVector<Registers> out(op.getNumResults());
+  auto type = cast<warp::FragmentType>(op.getResult(0).getType());
+  FragmentLayout layout(type, kernel.getWarps());
+  for (int64_t rowTile = 0; rowTile < layout.rowTiles; ++rowTile) {
+    if (type.getRank() == 1) {
+      for (int64_t half : {0, 1})
+        if (failed(emitMapElements(op, {{rowTile, 0, half, 0, true}}, out)))
+          return failure();
+      continue;
+    }
+    for (int64_t column = 0; column < layout.columnTiles; ++column)
+      for (int64_t half : {0, 1})
+        if (failed(emitMapElements(op,
+                                   {{rowTile, column, half, 0, false},
+                                    {rowTile, column, half, 1, false}},
+                                   out)))
+          return failure();
+  }
+  for (auto [result, registers] : llvm::zip(op.getResults(), out))
+    fragments[result] = registers;
+  return success();
+}
+
+Value KernelEmitter::combine(warp::ReduceKind kind, Value x, Value y) {
+  if (kind == warp::ReduceKind::Max)
+    return arith::MaxNumFOp::create(b, x, y);
+  return arith::AddFOp::create(b, x, y);
+}
+
+// The four lanes of a quad hold one row.
+Value KernelEmitter::quadReduce(warp::ReduceKind kind, Value value) {
+  for (int64_t distance : {1, 2}) {
+    Value other = NVVM::ShflOp::create(b, b.getF32Type(), i32(-1), value,
+                                       i32(distance), i32(31),
+                                       NVVM::ShflKind::bfly, UnitAttr());
+    value = combine(kind, value, other);
+  }
+  return value;
+}
+
+void KernelEmitter::emitReduce(warp::ReduceOp op) {
+  auto type = cast<warp::FragmentType>(op.getFragment().getType());
+  auto initType = cast<warp::FragmentType>(op.getInit().getType());
+  FragmentLayout layout(type, kernel.getWarps());
+  warp::ReduceKind kind = op.getKind();
+  ArrayRef<Value> in = fragments[op.getFragment()];
+  Registers out;
+  for (int64_t rowTile = 0; rowTile < layout.rowTiles; ++rowTile)
+    for (int64_t half : {0, 1}) {
+      // Two chains, one a column of the lane's pairs: a single one is bound by
+      // the latency of its additions.
+      SmallVector<Value, 2> chains;
+      for (int64_t column : {0, 1}) {
+        Value chain = in[layout.element(rowTile, 0, half, column)];
+        for (int64_t tile = 1; tile < layout.columnTiles; ++tile)
+          chain = combine(kind, chain,
+                          in[layout.element(rowTile, tile, half, column)]);
+        chains.push_back(chain);
+      }
+      Value value = combine(kind, chains[0], chains[1]);
+      if (!initType.getPartial())
+        value = quadReduce(kind, value);
+      Value init = fragments[op.getInit()][out.size()];
+      out.push_back(combine(kind, init, value));
+    }
+  fragments[op.getResult()] = out;
+}
+
+void KernelEmitter::emitCollect(warp::CollectOp op) {
+  Registers out;
+  for (Value part : Registers(fragments[op.getParts()]))
+    out.push_back(quadReduce(warp::ReduceKind::Add, part));
+  fragments[op.getResult()] = out;
+}
+
+void KernelEmitter::emitAny(warp::AnyOp op) {
+  Value some;
+  for (Value row : fragments[op.getRows()])
+    some = some ? arith::OrIOp::create(b, some, row).getResult() : row;
+  Value vote = NVVM::VoteSyncOp::create(b, b.getI1Type(), i32(-1), some,
+                                        NVVM::VoteSyncKind::any);
+  scalars.map(op.getResult(), vote);
+}

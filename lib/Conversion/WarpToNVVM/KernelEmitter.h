@@ -1,0 +1,168 @@
+// The state of one kernel's lowering from `warp` to LLVM and NVVM ops.
+//
+// A `warp.kernel` is walked once, in program order. Every value of the level
+// has a machine form here: a fragment is a list of registers, a view a pointer
+// with sizes and strides, a buffer a shared-memory address. Scalar code and
+// `scf` control flow are carried over, with fragments expanded to registers.
+#ifndef FLASHC_CONVERSION_WARPTONVVM_KERNELEMITTER_H
+#define FLASHC_CONVERSION_WARPTONVVM_KERNELEMITTER_H
+
+#include "Layout.h"
+
+#include "flashc/Dialect/Warp/IR/Warp.h"
+
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+
+#include <map>
+#include <optional>
+
+namespace flashc {
+
+/// What the instruction set of the target offers.
+struct MachineFeatures {
+  bool hasCpAsync = true; // sm_80 on
+  bool hasMmaK16 = true;  // sm_80 on
+  bool hasBF16 = true;    // sm_80 on
+  int64_t alignment = 0;  // bytes that bases and strides of views are multiples
+                          // of; 0: what the head dims allow (at most 16)
+};
+
+/// A global view: element address = ptr + sum(index * stride). Sizes are i32,
+/// strides i64 in elements; static ones are constants.
+struct View {
+  mlir::Value ptr;
+  mlir::SmallVector<mlir::Value, 4> sizes, strides;
+  mlir::MemRefType type;
+};
+
+/// A ring of buffers: its first slot and what a put needs to know.
+struct Channel {
+  mlir::Value base; // shared address of slot 0
+  warp::ChannelOp op;
+};
+
+class KernelEmitter {
+public:
+  KernelEmitter(warp::KernelOp kernel, const MachineFeatures &features);
+
+  /// Emits the llvm.func that replaces the kernel; on failure the kernel has an
+  /// error attached.
+  mlir::LogicalResult emit();
+
+private:
+  using Value = mlir::Value;
+  using Registers = mlir::SmallVector<Value>;
+
+  // WarpToNVVM.cpp: function, control flow, scalars.
+  mlir::LLVM::LLVMFuncOp createFunction();
+  void bindArguments(mlir::LLVM::LLVMFuncOp func);
+  mlir::LogicalResult emitBlock(mlir::Block &block);
+  mlir::LogicalResult emitOp(mlir::Operation *op);
+  mlir::LogicalResult emitFor(mlir::scf::ForOp op);
+  mlir::LogicalResult emitIf(mlir::scf::IfOp op);
+  mlir::LogicalResult emitBody(mlir::Block &from, mlir::Block *to);
+  void appendRegisters(Value value, Registers &out);
+  void bindRegisters(mlir::ValueRange values, mlir::ValueRange registers);
+  Value emitIntrinsic(llvm::StringRef name, Value operand);
+  mlir::LogicalResult emitScalar(mlir::Operation *op, mlir::IRMapping &map);
+  void emitProgram(warp::ProgramOp op);
+
+  // Fragments.cpp: values in registers.
+  void emitFill(warp::FillOp op);
+  mlir::LogicalResult emitMap(warp::MapOp op);
+  void emitReduce(warp::ReduceOp op);
+  void emitCollect(warp::CollectOp op);
+  void emitAny(warp::AnyOp op);
+  mlir::LogicalResult emitMapElements(warp::MapOp op,
+                                      mlir::ArrayRef<ElementPosition> group,
+                                      mlir::MutableArrayRef<Registers> out);
+  /// i32: global row, or column, of this lane's first element of a map.
+  Value rowOrigin(Value origin, warp::FragmentType type);
+  Value columnOrigin(Value origin);
+  Value mapInput(Value input, const ElementPosition &at);
+  Value quadReduce(warp::ReduceKind kind, Value value);
+  Value combine(warp::ReduceKind kind, Value a, Value b);
+
+  // Matrix.cpp: ldmatrix, mma, fragment to shared memory.
+  void emitLoad(warp::LoadOp op);
+  void emitMma(warp::MmaOp op);
+  void emitStore(warp::StoreOp op);
+  Registers loadOperandA(Value buffer, warp::BufferType type, int64_t rowTile,
+                         int64_t k);
+  Registers loadOperandB(Value buffer, warp::BufferType type, int64_t n,
+                         int64_t k, bool transposeB);
+  Registers loadMatrix(Value address, bool transposed);
+  void multiply(Value *acc, mlir::ArrayRef<Value> a, mlir::ArrayRef<Value> b,
+                mlir::Type element);
+  /// Byte offset of this lane in a 16 x 16 block at k-step `step` of a slab.
+  Value laneOffset(LaneRole role, int64_t segment, int64_t warpRows,
+                   int64_t step);
+
+  // Copies.cpp: between global and shared memory.
+  void emitAlloc(warp::AllocOp op);
+  void emitChannel(warp::ChannelOp op);
+  void emitPut(warp::PutOp op);
+  void emitGet(warp::GetOp op);
+  void emitCopyIn(warp::CopyInOp op);
+  void emitCopyOut(warp::CopyOutOp op);
+  void emitStoreRows(warp::StoreRowsOp op);
+  void waitForCopies(int64_t pending);
+  void commitCopies();
+  void copyTileIn(const View &view, Value batch, Value head, Value row,
+                  Value limit, Value buffer, warp::BufferType type);
+  void copyPieceIn(Value to, Value from, Value valid, Value safe,
+                   int64_t bytes);
+  Value insideColumns(Value inside, Value column, int64_t offset, int64_t end,
+                      int64_t columns);
+  /// What a thread copies of a buffer: its first row and column, how far its
+  /// next row is, and its place in a slab.
+  struct CopyPlan {
+    Swizzle swizzle;
+    int64_t rowsPerStep;
+    Value row, column, lane;
+  };
+  CopyPlan planCopy(warp::BufferType type);
+  void forEachPiece(
+      const View &view, Value row, Value limit, Value buffer,
+      warp::BufferType type,
+      llvm::function_ref<void(Value, Value, Value, Value, int64_t)> piece);
+  Value slot(const Channel &channel, Value block);
+  /// Bytes that one copy instruction moves, at most 16.
+  int64_t copyBytes(mlir::MemRefType view) const;
+
+  // Small things.
+  int64_t threads() { return 32 * kernel.getWarps(); }
+  Value i32(int64_t value);
+  Value i64(int64_t value);
+  Value toI32(Value index);
+  Value toIndex(Value i32);
+  Value wide(Value i32); // sign extended to i64
+  Value scalar(Value v) { return scalars.lookupOrDefault(v); }
+  Value gep(Value base, Value bytes);
+  Value gep(Value base, int64_t bytes);
+  Value elementAddress(const View &view, Value elements);
+  /// i64 element offset of row 0 of (batch, head).
+  Value headOffset(const View &view, Value batch, Value head);
+  /// Runs `make` with the builder at the kernel's entry, once a key.
+  Value atEntry(const std::string &key, llvm::function_ref<Value()> make);
+  void callWithCondition(Value condition, llvm::function_ref<void()> then);
+
+  warp::KernelOp kernel;
+  MachineFeatures features;
+  mlir::ImplicitLocOpBuilder b;
+  mlir::IRMapping scalars;
+  llvm::DenseMap<Value, Registers> fragments;
+  llvm::DenseMap<Value, View> views;
+  llvm::DenseMap<Value, Value> buffers;
+  llvm::DenseMap<Value, Channel> channels;
+  mlir::Operation *entryEnd = nullptr;
+  std::map<std::string, Value> entryValues;
+  Value shared, thread, lane, warpId;
+};
+
+} // namespace flashc
+
+#endif // FLASHC_CONVERSION_WARPTONVVM_KERNELEMITTER_H

@@ -1,0 +1,207 @@
+// convert-warp-to-nvvm, the tensor cores: ldmatrix from swizzled buffers,
+// mma.sync, and fragments back to shared memory.
+//
+// In a 16 x 16 block at row r0 and column c0, both multiples of 16, the piece
+// of a lane is ((c0 % segment) / 8 + hi) ^ f with hi and f (the row's
+// permutation) known a lane. Since c0 / 8 is even, this is (c0 / 8) ^ (hi ^ f):
+// one lane offset a k-step of a slab, and constants for everything else.
+#include "KernelEmitter.h"
+
+#include <fmt/format.h>
+
+using namespace mlir;
+using namespace flashc;
+
+Value KernelEmitter::laneOffset(LaneRole role, int64_t segment,
+                                int64_t warpRows, int64_t step) {
+  std::string key = fmt::format("lane{}:{}:{}", int(role), segment, warpRows);
+  Swizzle swizzle{segment};
+  Value base = atEntry(key, [&]() -> Value {
+    auto bits = [&](int64_t shift, int64_t mask) -> Value {
+      Value shifted = arith::ShRUIOp::create(b, lane, i32(shift));
+      return arith::AndIOp::create(b, shifted, i32(mask));
+    };
+    Value row, high;
+    if (role == LaneRole::Accumulator) {
+      row = bits(2, 7);
+    } else {
+      // Lanes 8-15 and 16-31 address the other three 8 x 8 matrices.
+      Value eight = role == LaneRole::OperandB ? bits(4, 1) : bits(3, 1);
+      high = role == LaneRole::OperandB ? bits(3, 1) : bits(4, 1);
+      row = arith::AddIOp::create(
+          b, bits(0, 7), arith::ShLIOp::create(b, eight, i32(3)));
+    }
+    Value piece = arith::AndIOp::create(
+        b,
+        arith::DivUIOp::create(b, row, i32(swizzle.rowGroup())),
+        i32(swizzle.pieces() - 1));
+    if (high)
+      piece = arith::XOrIOp::create(b, piece, high);
+    Value offset = arith::AddIOp::create(
+        b, arith::MulIOp::create(b, row, i32(swizzle.pitch())),
+        arith::ShLIOp::create(b, piece, i32(4)));
+    if (role == LaneRole::Accumulator) {
+      Value pair = arith::ShLIOp::create(b, bits(0, 3), i32(2));
+      offset = arith::AddIOp::create(b, offset, pair);
+    }
+    if (!warpRows)
+      return offset;
+    Value first = arith::MulIOp::create(b, warpId,
+                                        i32(warpRows * swizzle.pitch()));
+    return arith::AddIOp::create(b, offset, first);
+  });
+  if (step == 0)
+    return base;
+  // `step` counts pieces of 16 bytes; the permuted piece is in bits 4 to 6.
+  return atEntry(fmt::format("{}:{}", key, step), [&]() -> Value {
+    return arith::XOrIOp::create(b, base, i32(step * 16));
+  });
+}
+
+SmallVector<Value> KernelEmitter::loadMatrix(Value address, bool transposed) {
+  auto i32Type = b.getI32Type();
+  auto type = LLVM::LLVMStructType::getLiteral(
+      b.getContext(), {i32Type, i32Type, i32Type, i32Type});
+  auto shape = NVVM::LdStMatrixShapeAttr::get(b.getContext(), 8, 8);
+  Value all = NVVM::LdMatrixOp::create(
+      b, type, address, 4,
+      transposed ? NVVM::MMALayout::col : NVVM::MMALayout::row, shape,
+      NVVM::LdStMatrixEltType::B16);
+  Registers out;
+  for (int64_t i = 0; i < 4; ++i)
+    out.push_back(LLVM::ExtractValueOp::create(b, all, i));
+  return out;
+}
+
+// acc (four registers) += A (four) * B (two): m16n8k16, or two m16n8k8.
+void KernelEmitter::multiply(Value *acc, ArrayRef<Value> a, ArrayRef<Value> bs,
+                             Type element) {
+  auto f32 = b.getF32Type();
+  auto result = LLVM::LLVMStructType::getLiteral(b.getContext(),
+                                                 {f32, f32, f32, f32});
+  auto type = element.isBF16() ? NVVM::MMATypes::bf16 : NVVM::MMATypes::f16;
+  auto half = [&](ArrayRef<Value> values) {
+    Registers out;
+    for (Value value : values)
+      out.push_back(element.isBF16()
+                        ? value
+                        : LLVM::BitcastOp::create(
+                              b, VectorType::get(2, element), value));
+    return out;
+  };
+  auto step = [&](ArrayRef<Value> a, ArrayRef<Value> bs, int64_t k) {
+    Registers c(acc, acc + 4);
+    Value d = NVVM::MmaOp::create(
+        b, result, half(a), half(bs), c, ArrayRef<int64_t>{16, 8, k},
+        std::nullopt, std::nullopt,
+        std::array<NVVM::MMATypes, 2>{type, type},
+        std::array<NVVM::MMALayout, 2>{NVVM::MMALayout::row,
+                                       NVVM::MMALayout::col});
+    for (int64_t i = 0; i < 4; ++i)
+      acc[i] = LLVM::ExtractValueOp::create(b, d, i);
+  };
+  if (features.hasMmaK16)
+    return step(a, bs, 16);
+  step(a.take_front(2), bs.take_front(1), 8);
+  step(a.drop_front(2), bs.drop_front(1), 8);
+}
+
+void KernelEmitter::emitLoad(warp::LoadOp op) {
+  auto type = cast<warp::BufferType>(op.getBuffer().getType());
+  auto fragment = cast<warp::FragmentType>(op.getFragment().getType());
+  FragmentLayout layout(fragment, kernel.getWarps());
+  Registers out(layout.registers(/*packed=*/true));
+  for (int64_t rowTile = 0; rowTile < layout.rowTiles; ++rowTile)
+    for (int64_t k = 0; k < type.getShape()[1]; k += 16) {
+      Registers part = loadOperandA(buffers[op.getBuffer()], type, rowTile, k);
+      for (int64_t i = 0; i < 4; ++i)
+        out[layout.pair(rowTile, k / 8 + i / 2, i % 2)] = part[i];
+    }
+  fragments[op.getFragment()] = out;
+}
+
+// The A operand of a 16 x 16 block: row tile of this warp, columns k to k + 15.
+SmallVector<Value> KernelEmitter::loadOperandA(Value buffer,
+                                               warp::BufferType type,
+                                               int64_t rowTile, int64_t k) {
+  int64_t segment = type.getSegment();
+  int64_t warpRows = type.getShape()[0] / kernel.getWarps();
+  Value lanes = laneOffset(LaneRole::OperandA, segment, warpRows,
+                           k % segment / 8);
+  int64_t constant = k / segment * slabBytes(type) +
+                     rowTile * 16 * Swizzle{segment}.pitch();
+  return loadMatrix(gep(gep(buffer, lanes), constant), /*transposed=*/false);
+}
+
+// The B operand for columns n to n + 15 and k to k + 15 of the product: rows n
+// of the buffer if it holds B^T, else rows k, transposed on the way.
+SmallVector<Value> KernelEmitter::loadOperandB(Value buffer,
+                                               warp::BufferType type, int64_t n,
+                                               int64_t k, bool transposeB) {
+  int64_t segment = type.getSegment();
+  int64_t row = transposeB ? n : k, column = transposeB ? k : n;
+  Value lanes =
+      laneOffset(transposeB ? LaneRole::OperandB : LaneRole::OperandBTrans,
+                 segment, /*warpRows=*/0, column % segment / 8);
+  int64_t constant = column / segment * slabBytes(type) +
+                     row * Swizzle{segment}.pitch();
+  return loadMatrix(gep(gep(buffer, lanes), constant), !transposeB);
+}
+
+void KernelEmitter::emitMma(warp::MmaOp op) {
+  auto rhsType = cast<warp::BufferType>(op.getRhs().getType());
+  auto accType = cast<warp::FragmentType>(op.getResult().getType());
+  FragmentLayout layout(accType, kernel.getWarps());
+  Registers acc = fragments[op.getAcc()];
+  int64_t depth = rhsType.getShape()[op.getTransposeB() ? 1 : 0];
+  int64_t columns = accType.getShape()[1];
+  auto lhsBuffer = dyn_cast<warp::BufferType>(op.getLhs().getType());
+  for (int64_t k = 0; k < depth; k += 16) {
+    SmallVector<Registers> a;
+    for (int64_t rowTile = 0; rowTile < layout.rowTiles; ++rowTile) {
+      if (lhsBuffer) {
+        a.push_back(loadOperandA(buffers[op.getLhs()], lhsBuffer, rowTile, k));
+        continue;
+      }
+      FragmentLayout lhs(cast<warp::FragmentType>(op.getLhs().getType()),
+                         kernel.getWarps());
+      ArrayRef<Value> registers = fragments[op.getLhs()];
+      a.push_back(Registers(
+          registers.slice(lhs.pair(rowTile, k / 8, 0), 4)));
+    }
+    for (int64_t n = 0; n < columns; n += 16) {
+      Registers bs = loadOperandB(buffers[op.getRhs()], rhsType, n, k,
+                                  op.getTransposeB());
+      for (int64_t rowTile = 0; rowTile < layout.rowTiles; ++rowTile)
+        for (int64_t side : {0, 1})
+          multiply(&acc[layout.element(rowTile, n / 8 + side, 0, 0)],
+                   a[rowTile], ArrayRef(bs).slice(2 * side, 2),
+                   rhsType.getElementType());
+    }
+  }
+  fragments[op.getResult()] = acc;
+}
+
+// Each lane's pairs to the warp's own rows.
+void KernelEmitter::emitStore(warp::StoreOp op) {
+  auto type = cast<warp::BufferType>(op.getBuffer().getType());
+  auto fragment = cast<warp::FragmentType>(op.getFragment().getType());
+  FragmentLayout layout(fragment, kernel.getWarps());
+  int64_t segment = type.getSegment();
+  int64_t warpRows = type.getShape()[0] / kernel.getWarps();
+  Registers registers = fragments[op.getFragment()];
+  for (int64_t rowTile = 0; rowTile < layout.rowTiles; ++rowTile)
+    for (int64_t tile = 0; tile < layout.columnTiles; ++tile)
+      for (int64_t half : {0, 1}) {
+        int64_t column = tile * 8;
+        Value lanes = laneOffset(LaneRole::Accumulator, segment, warpRows,
+                                 column % segment / 8);
+        int64_t constant =
+            column / segment * slabBytes(type) +
+            (rowTile * 16 + half * 8) * Swizzle{segment}.pitch();
+        Value address =
+            gep(gep(buffers[op.getBuffer()], lanes), constant);
+        LLVM::StoreOp::create(b, registers[layout.pair(rowTile, tile, half)],
+                              address, /*alignment=*/4);
+      }
+}
