@@ -42,6 +42,16 @@ def ConvertWarpToNVVM : Pass<"convert-warp-to-nvvm", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::LLVM::LLVMDialect", "::mlir::NVVM::NVVMDialect", "::mlir::cf::ControlFlowDialect"];
 }
 
+def ExpandMath : Pass<"expand-math", "::mlir::ModuleOp"> {
+  let summary = "Polynomials for the math functions that the chip has no instruction for";
+  let description = [{
+    Score functions may use any `math` op on f32. exp, exp2, log and log2 are instructions and gone by now; fma, square root, absolute value
+    and roundings are for LLVM; the rest (tanh, sin, erf, pow, ...) becomes arithmetic here. One that has no expansion
+    is an error that names it. Runs after `convert-warp-to-nvvm`.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect", "::mlir::vector::VectorDialect"];
+}
+
 def ConvertTileToCPU : Pass<"convert-tile-to-cpu", "::mlir::ModuleOp"> {
   let summary = "Run tile kernels on the CPU: loops and vectors over buffers";
   let description = [{

@@ -28,10 +28,10 @@ void KernelEmitter::emitChannel(warp::ChannelOp op) {
 }
 
 Value KernelEmitter::slot(const Channel &channel, Value block) {
-  auto type = cast<warp::ChannelType>(channel.op.getChannel().getType());
+  warp::ChannelOp op = channel.op;
+  auto type = cast<warp::ChannelType>(op.getChannel().getType());
   if (type.getDepth() == 1)
     return channel.base;
-  warp::ChannelOp op = channel.op;
   Value nth = arith::SubIOp::create(b, toI32(scalar(block)),
                                     toI32(scalar(op.getLo())));
   Value index = arith::RemUIOp::create(b, nth, i32(type.getDepth()));

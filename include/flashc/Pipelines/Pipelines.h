@@ -1,0 +1,46 @@
+// The ordered pass lists from one level to the next. docs/Pipelines.md gives a
+// reason for each pass.
+#ifndef FLASHC_PIPELINES_PIPELINES_H
+#define FLASHC_PIPELINES_PIPELINES_H
+
+#include <cstdint>
+#include <string>
+
+namespace mlir {
+class OpPassManager;
+}
+
+namespace flashc {
+
+/// Everything that the passes may be told. All of it changes generated code, so
+/// all of it belongs in a cache key.
+struct PipelineOptions {
+  /// Target: cpu, sm_75, sm_80, sm_86, sm_89 or sm_90.
+  std::string arch = "sm_80";
+  /// Bytes of on-chip memory of one block; 0: what the target has.
+  int64_t sram = 0;
+  /// auto, paper, or QxK such as 128x64.
+  std::string tiles = "auto";
+  /// Depth of the K and V rings and warps of a block; 0: chosen.
+  int64_t stages = 0, warps = 0;
+  /// Bytes that bases and strides of global views are multiples of; 0: what
+  /// the head dims allow, at most 16. GPU only.
+  int64_t alignment = 0;
+};
+
+/// attn to expanded tile: the part that the CPU and the GPU share.
+void buildTilePipeline(mlir::OpPassManager &manager,
+                       const PipelineOptions &options);
+/// Expanded tile to warp, with puts, group counts and shared memory in place.
+void buildWarpPipeline(mlir::OpPassManager &manager,
+                       const PipelineOptions &options);
+/// warp to the LLVM and NVVM dialects.
+void buildNVVMPipeline(mlir::OpPassManager &manager,
+                       const PipelineOptions &options);
+/// Expanded tile to the LLVM dialect for the host.
+void buildCPUPipeline(mlir::OpPassManager &manager,
+                      const PipelineOptions &options);
+
+} // namespace flashc
+
+#endif // FLASHC_PIPELINES_PIPELINES_H

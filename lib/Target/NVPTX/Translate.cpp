@@ -1,0 +1,132 @@
+// From the LLVM dialect to LLVM IR and PTX, in process.
+#include "flashc/Target/NVPTX.h"
+
+#include "flashc/Support/Error.h"
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Dialect/NVVM/NVVMToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Export.h"
+#include "llvm/IR/LegacyPassManager.h"
+#include "llvm/IR/Module.h"
+#include "llvm/IR/Verifier.h"
+#include "llvm/MC/TargetRegistry.h"
+#include "llvm/Passes/PassBuilder.h"
+#include "llvm/Support/TargetSelect.h"
+#include "llvm/Target/TargetMachine.h"
+#include "llvm/TargetParser/Triple.h"
+
+#include <mutex>
+
+using namespace llvm;
+
+namespace flashc {
+
+// PTX ISA 8.0 (CUDA 12.0) is the oldest that has all we emit for sm_75 to
+// sm_90: older drivers take it too.
+constexpr StringLiteral kPtxFeature = "+ptx80";
+
+static Expected<std::unique_ptr<TargetMachine>>
+createMachine(const TargetInfo &target) {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    LLVMInitializeNVPTXTargetInfo();
+    LLVMInitializeNVPTXTarget();
+    LLVMInitializeNVPTXTargetMC();
+    LLVMInitializeNVPTXAsmPrinter();
+  });
+  Triple triple("nvptx64-nvidia-cuda");
+  std::string message;
+  const Target *backend = TargetRegistry::lookupTarget(triple, message);
+  if (!backend)
+    return createStringError(message);
+  TargetOptions options;
+  return std::unique_ptr<TargetMachine>(backend->createTargetMachine(
+      triple, target.arch, kPtxFeature, options, Reloc::PIC_, std::nullopt,
+      CodeGenOptLevel::Aggressive));
+}
+
+static void optimize(Module &module, TargetMachine &machine) {
+  LoopAnalysisManager loops;
+  FunctionAnalysisManager functions;
+  CGSCCAnalysisManager sccs;
+  ModuleAnalysisManager modules;
+  PipelineTuningOptions tuning;
+  // The kernel is unrolled as its schedule says, and vectors are its own.
+  tuning.LoopUnrolling = false;
+  tuning.LoopVectorization = false;
+  tuning.SLPVectorization = false;
+  PassBuilder builder(&machine, tuning);
+  builder.registerModuleAnalyses(modules);
+  builder.registerCGSCCAnalyses(sccs);
+  builder.registerFunctionAnalyses(functions);
+  builder.registerLoopAnalyses(loops);
+  builder.crossRegisterProxies(loops, functions, sccs, modules);
+  builder.buildPerModuleDefaultPipeline(OptimizationLevel::O2)
+      .run(module, modules);
+}
+
+static Expected<std::unique_ptr<Module>>
+translate(mlir::ModuleOp module, TargetMachine &machine, LLVMContext &context) {
+  mlir::DialectRegistry registry;
+  mlir::registerBuiltinDialectTranslation(registry);
+  mlir::registerLLVMDialectTranslation(registry);
+  mlir::registerNVVMDialectTranslation(registry);
+  module->getContext()->appendDialectRegistry(registry);
+  std::unique_ptr<Module> result =
+      mlir::translateModuleToLLVMIR(module, context, "flashc");
+  if (!result)
+    return createStringError("the kernel has ops that LLVM IR cannot express; "
+                             "see the diagnostics above");
+  result->setTargetTriple(machine.getTargetTriple());
+  result->setDataLayout(machine.createDataLayout());
+  std::string message;
+  raw_string_ostream stream(message);
+  if (verifyModule(*result, &stream))
+    return createStringError("LLVM refused the generated kernel: " + message);
+  optimize(*result, machine);
+  return result;
+}
+
+Expected<std::unique_ptr<Module>> translateToLLVM(mlir::ModuleOp module,
+                                                  const TargetInfo &target,
+                                                  LLVMContext &context) {
+  auto machine = createMachine(target);
+  if (!machine)
+    return machine.takeError();
+  return translate(module, **machine, context);
+}
+
+Expected<std::string> translateToLLVMText(mlir::ModuleOp module,
+                                          const TargetInfo &target) {
+  LLVMContext context;
+  auto translated = translateToLLVM(module, target, context);
+  if (!translated)
+    return translated.takeError();
+  std::string text;
+  raw_string_ostream stream(text);
+  (*translated)->print(stream, nullptr);
+  return text;
+}
+
+Expected<std::string> translateToPTX(mlir::ModuleOp module,
+                                     const TargetInfo &target) {
+  auto machine = createMachine(target);
+  if (!machine)
+    return machine.takeError();
+  LLVMContext context;
+  auto translated = translate(module, **machine, context);
+  if (!translated)
+    return translated.takeError();
+  SmallString<0> ptx;
+  raw_svector_ostream stream(ptx);
+  legacy::PassManager passes;
+  if ((*machine)->addPassesToEmitFile(passes, stream, nullptr,
+                                      CodeGenFileType::AssemblyFile))
+    return createStringError("LLVM's NVPTX backend cannot emit assembly");
+  passes.run(**translated);
+  return ptx.str().str();
+}
+
+} // namespace flashc
