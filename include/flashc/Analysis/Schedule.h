@@ -1,0 +1,78 @@
+//===- Schedule.h - Tile sizes from a target's budgets ----------*- C++ -*-===//
+//
+// The one place where block sizes, ring depths and warps are chosen: a pure
+// function of (request, target), so that equal requests give equal kernels.
+//
+//===----------------------------------------------------------------------===//
+#ifndef FLASHC_ANALYSIS_SCHEDULE_H
+#define FLASHC_ANALYSIS_SCHEDULE_H
+
+#include "flashc/Support/TargetInfo.h"
+
+#include "llvm/Support/Error.h"
+
+#include <cstdint>
+#include <string>
+
+namespace flashc {
+
+enum class ElementKind { F16, BF16, F32 };
+
+/// What a schedule depends on, besides the target.
+struct ScheduleRequest {
+  int64_t headDim = 0;
+  int64_t valueHeadDim = 0;
+  ElementKind element = ElementKind::F16;
+  /// Whether scalar code runs on every score: it needs registers of its own.
+  bool hasScore = false;
+  /// "auto", "paper" or "QxK" (rows of a query block x rows of a key block).
+  std::string tiles = "auto";
+  /// Depth of the K and V rings, and warps of a block; 0: chosen.
+  int64_t stages = 0;
+  int64_t warps = 0;
+};
+
+/// `#tile.schedule` as a plain struct, with what it was found to need.
+struct Schedule {
+  int64_t q = 0;
+  int64_t kv = 0;
+  int64_t stages = 1;
+  int64_t warps = 1;
+  bool qInRegisters = false;
+  /// The budget in bytes that the choice was made under.
+  int64_t sram = 0;
+  /// Bytes of on-chip memory of one block, of which at most `sram`.
+  int64_t sharedBytes = 0;
+  /// 32-bit registers a thread needs by estimate; 0 on the CPU.
+  int64_t registersEstimate = 0;
+};
+
+/// Columns of every tile are padded to this, the K of one tensor core step.
+constexpr int64_t kTileColumnStep = 16;
+
+/// Bytes of on-chip memory of a block with these tiles. On a GPU: Q (O leaves
+/// through the same place) and the two rings. On the CPU: what one query block
+/// keeps in a core's L2 (Q, one K and V block, S and O in f32).
+int64_t getSharedBytes(const ScheduleRequest &request, const Schedule &schedule,
+                       bool isCPU);
+
+/// 32-bit registers of one thread on the mma.sync path: the fragments of S, O
+/// and, if kept, Q, and a fixed number for rows, addresses and B fragments. P
+/// is not counted: it takes S's place as S is consumed.
+int64_t estimateRegisters(const ScheduleRequest &request, const Schedule &schedule);
+
+/// The schedule for `request` on `target`.
+/// * "auto": of all candidates that fit both budgets, the cheapest by the cost
+///   model in ScheduleCost.h; equal costs go to the smaller block.
+/// * "paper": Bc = ceil(M / 4d) and Br = min(Bc, d) with M in elements and d the
+///   larger head dim (FlashAttention, Algorithm 1), rounded down to multiples of
+///   16, then Bc halved until everything fits.
+/// * "QxK": as asked, or an error that names the bytes (or registers) over
+///   budget and the nearest shape that fits.
+/// Fails too on an element type the target lacks and where no tile at all fits.
+llvm::Expected<Schedule> chooseSchedule(const ScheduleRequest &request,
+                                        const TargetInfo &target);
+
+} // namespace flashc
+
+#endif // FLASHC_ANALYSIS_SCHEDULE_H

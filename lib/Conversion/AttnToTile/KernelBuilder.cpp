@@ -1,0 +1,261 @@
+//===- KernelBuilder.cpp - The loop over key blocks -----------------------===//
+//
+// Used by convert-attn-to-tile. In: an attn.forward, the chosen schedule, the
+// kernel's views and the mask as affine sets. Out: FlashAttention-2's
+// Algorithm 1 in `tile` ops, in base e, with one loop over all key blocks and
+// the mask on each block; the passes of the tile level sharpen that.
+//
+//===----------------------------------------------------------------------===//
+#include "KernelBuilder.h"
+
+#include "MaskSets.h"
+
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+
+namespace flashc {
+namespace {
+/// Columns of a tile are whole steps of a tensor core's K dimension.
+constexpr int64_t kColumnStep = 16;
+
+class KernelBuilder {
+public:
+  KernelBuilder(ImplicitLocOpBuilder &b, attn::ForwardOp op,
+                tile::ScheduleAttr schedule, const KernelViews &views,
+                ArrayRef<IntegerSet> sets)
+      : b(b), op(op), schedule(schedule), views(views), sets(sets),
+        element(op.getQuery().getType().getElementType()),
+        headDim(llvm::alignTo(op.getHeadDim(), kColumnStep)),
+        valueDim(llvm::alignTo(op.getValueHeadDim(), kColumnStep)) {}
+
+  void build();
+
+private:
+  Value index(int64_t value) { return arith::ConstantIndexOp::create(b, value); }
+  Value dim(Value view, int64_t i) {
+    return memref::DimOp::create(b, view, index(i));
+  }
+  RankedTensorType tile(int64_t rows, int64_t columns, Type type) {
+    return RankedTensorType::get({rows, columns}, type);
+  }
+  Value splat(ArrayRef<int64_t> shape, float value);
+  void buildProgram();
+  Value buildKeyHead();
+  Value buildKeyLength();
+  Value load(Value view, Value head, Value row, int64_t rows, int64_t columns,
+             Value limit);
+  Value castTile(Value input, Type type);
+  SmallVector<Value> buildStep(Value block, ValueRange carried);
+  Value buildScores(Value keys, Value firstKey);
+  Value buildScoreFunction(Value scores, Value firstKey);
+  Value cloneScoreRegion(Value score, Value row, Value key);
+  /// Whether the scale can be part of the softmax: then it costs nothing.
+  bool scaleInSoftmax() {
+    return !op.hasScore() && float(op.getScaleValue()) > 0;
+  }
+  FloatAttr softmaxScale() {
+    return b.getF32FloatAttr(scaleInSoftmax() ? float(op.getScaleValue()) : 1.0f);
+  }
+
+  ImplicitLocOpBuilder &b;
+  attn::ForwardOp op;
+  tile::ScheduleAttr schedule;
+  const KernelViews &views;
+  ArrayRef<IntegerSet> sets;
+  Type element;
+  int64_t headDim, valueDim; // padded
+  Value batch, head, keyHead, firstRow, queries, sq, sk, keyLength, limit;
+};
+
+Value KernelBuilder::splat(ArrayRef<int64_t> shape, float value) {
+  auto type = RankedTensorType::get(shape, b.getF32Type());
+  return arith::ConstantOp::create(b, DenseElementsAttr::get(type, value));
+}
+
+/// The key head that query head `head` reads: head / (Hq / Hkv).
+Value KernelBuilder::buildKeyHead() {
+  int64_t hq = op.getQuery().getType().getDimSize(op.getHeadsDim());
+  int64_t hkv = op.getKey().getType().getDimSize(op.getHeadsDim());
+  if (ShapedType::isDynamic(hq) || ShapedType::isDynamic(hkv)) {
+    Value group = arith::DivUIOp::create(b, dim(views.query, 1), dim(views.key, 1));
+    return arith::DivUIOp::create(b, head, group);
+  }
+  if (hkv == 1)
+    return index(0);
+  if (hq == hkv)
+    return head;
+  return arith::DivUIOp::create(b, head, index(hq / hkv));
+}
+
+/// Keys of this batch: kv_lengths[b], kept inside 0..Sk, or Sk.
+Value KernelBuilder::buildKeyLength() {
+  if (!views.kvLengths)
+    return sk;
+  Value length = memref::LoadOp::create(b, views.kvLengths, ValueRange{batch});
+  length = arith::IndexCastOp::create(b, b.getIndexType(), length);
+  length = arith::MaxSIOp::create(b, length, index(0));
+  return limit = arith::MinSIOp::create(b, length, sk);
+}
+
+void KernelBuilder::buildProgram() {
+  auto program = tile::ProgramOp::create(b, laterRowsSeeMore(sets));
+  batch = program.getBatch();
+  head = program.getHead();
+  firstRow = arith::MulIOp::create(b, program.getBlock(), index(schedule.getQ()));
+  keyHead = buildKeyHead();
+  sq = dim(views.query, 2);
+  sk = dim(views.key, 2);
+  keyLength = buildKeyLength();
+}
+
+Value KernelBuilder::load(Value view, Value head, Value row, int64_t rows,
+                          int64_t columns, Value limit) {
+  return tile::LoadOp::create(b, tile(rows, columns, element), view, batch, head,
+                              row, limit);
+}
+
+/// `input` (f32) in `type`, rounded to nearest.
+Value KernelBuilder::castTile(Value input, Type type) {
+  auto inputType = cast<RankedTensorType>(input.getType());
+  if (type == inputType.getElementType())
+    return input;
+  auto map = tile::MapOp::create(b, TypeRange{inputType.clone(type)},
+                                 ValueRange{input}, ValueRange{});
+  OpBuilder::InsertionGuard guard(b);
+  Block *body = b.createBlock(&map.getBody());
+  Value x = body->addArgument(b.getF32Type(), b.getLoc());
+  Value rounded = arith::TruncFOp::create(b, type, x);
+  tile::YieldOp::create(b, rounded);
+  return map.getResult(0);
+}
+
+/// The score region's ops on one scaled score. Rows and keys past the ends are
+/// computed too (nobody reads their scores), so the indices that reach a
+/// captured tensor are kept inside.
+Value KernelBuilder::cloneScoreRegion(Value score, Value row, Value key) {
+  Block &region = op.getScore().front();
+  bool reads = llvm::any_of(region, [](Operation &op) {
+    return isa<tensor::ExtractOp>(op);
+  });
+  if (reads) {
+    row = arith::MinSIOp::create(b, row, arith::SubIOp::create(b, sq, index(1)));
+    key = arith::MinSIOp::create(b, key, arith::SubIOp::create(b, sk, index(1)));
+  }
+  IRMapping mapping;
+  mapping.map(region.getArguments().take_front(5),
+              ValueRange{score, batch, head, row, key});
+  mapping.map(region.getArguments().drop_front(5), ValueRange(views.captures));
+  for (Operation &inner : region.without_terminator()) {
+    auto extract = dyn_cast<tensor::ExtractOp>(inner);
+    if (!extract) {
+      b.clone(inner, mapping);
+      continue;
+    }
+    SmallVector<Value> indices;
+    for (Value i : extract.getIndices())
+      indices.push_back(mapping.lookup(i));
+    Value element = memref::LoadOp::create(
+        b, mapping.lookup(extract.getTensor()), indices);
+    mapping.map(extract.getResult(), element);
+  }
+  return mapping.lookup(region.getTerminator()->getOperand(0));
+}
+
+/// score(scale * s) for each element.
+Value KernelBuilder::buildScoreFunction(Value scores, Value firstKey) {
+  auto map = tile::MapOp::create(b, TypeRange{scores.getType()}, ValueRange{scores},
+                                 ValueRange{firstRow, firstKey});
+  OpBuilder::InsertionGuard guard(b);
+  Block *body = b.createBlock(&map.getBody());
+  Value x = body->addArgument(b.getF32Type(), b.getLoc());
+  Value row = body->addArgument(b.getIndexType(), b.getLoc());
+  Value key = body->addArgument(b.getIndexType(), b.getLoc());
+  Value scale = arith::ConstantOp::create(
+      b, b.getF32FloatAttr(float(op.getScaleValue())));
+  Value result = arith::MulFOp::create(b, x, scale);
+  if (op.hasScore())
+    result = cloneScoreRegion(result, row, key);
+  tile::YieldOp::create(b, result);
+  return map.getResult(0);
+}
+
+Value KernelBuilder::buildScores(Value keys, Value firstKey) {
+  Value zero = splat({schedule.getQ(), schedule.getKv()}, 0.0f);
+  Value scores = tile::DotOp::create(b, queries, keys, zero, /*transpose_b=*/true);
+  if (!scaleInSoftmax())
+    scores = buildScoreFunction(scores, firstKey);
+  SmallVector<Attribute> setAttrs = llvm::map_to_vector(
+      sets, [](IntegerSet set) -> Attribute { return IntegerSetAttr::get(set); });
+  return tile::MaskOp::create(b, scores.getType(), scores, firstRow, firstKey,
+                              ValueRange{sq, keyLength}, b.getArrayAttr(setAttrs));
+}
+
+/// One key block: (acc, m, l) to (acc', m', l').
+SmallVector<Value> KernelBuilder::buildStep(Value block, ValueRange carried) {
+  Value acc = carried[0], rowMax = carried[1], rowSum = carried[2];
+  int64_t kv = schedule.getKv();
+  Value firstKey = arith::MulIOp::create(b, block, index(kv));
+  Value keys = load(views.key, keyHead, firstKey, kv, headDim, limit);
+  Value scores = buildScores(keys, firstKey);
+  auto update = tile::SoftmaxUpdateOp::create(
+      b, TypeRange{scores.getType(), rowMax.getType(), rowSum.getType(), rowMax.getType()},
+      scores, rowMax, rowSum,
+      tile::ExpBaseAttr::get(b.getContext(), tile::ExpBase::E), softmaxScale(),
+      /*lazy=*/FloatAttr());
+  Value scaled = tile::RescaleOp::create(b, acc.getType(), acc, update.getRescale());
+  Value probs = castTile(update.getProbs(), element);
+  Value values = load(views.value, keyHead, firstKey, kv, valueDim, limit);
+  Value next = tile::DotOp::create(b, probs, values, scaled, /*transpose_b=*/false);
+  return {next, update.getNewMax(), update.getNewSum()};
+}
+
+void KernelBuilder::build() {
+  buildProgram();
+  int64_t q = schedule.getQ(), kv = schedule.getKv();
+  queries = load(views.query, head, firstRow, q, headDim, Value());
+  Value blocks = arith::DivUIOp::create(
+      b, arith::AddIOp::create(b, keyLength, index(kv - 1)), index(kv));
+  Value noMax = splat({q}, -std::numeric_limits<float>::infinity());
+  Value init[] = {splat({q, valueDim}, 0.0f), noMax, splat({q}, 0.0f)};
+  auto loop = scf::ForOp::create(
+      b, index(0), blocks, index(1), init,
+      [&](OpBuilder &, Location, Value block, ValueRange carried) {
+        scf::YieldOp::create(b, buildStep(block, carried));
+      });
+  auto finish = tile::FinishOp::create(
+      b, TypeRange{loop.getResult(0).getType(), noMax.getType()}, loop.getResult(0),
+      loop.getResult(1), loop.getResult(2),
+      tile::ExpBaseAttr::get(b.getContext(), tile::ExpBase::E), softmaxScale());
+  Value output = castTile(finish.getOutput(), element);
+  tile::StoreOp::create(b, output, views.output, batch, head, firstRow);
+  if (views.lse)
+    tile::StoreOp::create(b, finish.getLse(), views.lse, batch, head, firstRow);
+  tile::ReturnOp::create(b);
+}
+} // namespace
+
+MemRefType getViewType(RankedTensorType tensor, attn::Layout layout) {
+  SmallVector<int64_t> shape(tensor.getShape());
+  if (layout == attn::Layout::BSHD)
+    std::swap(shape[1], shape[2]);
+  int64_t any = ShapedType::kDynamic;
+  auto strides = StridedLayoutAttr::get(tensor.getContext(), any, {any, any, any, 1});
+  return MemRefType::get(shape, tensor.getElementType(), strides);
+}
+
+MemRefType getRowViewType(RankedTensorType tensor) {
+  int64_t any = ShapedType::kDynamic;
+  auto strides = StridedLayoutAttr::get(tensor.getContext(), any, {any, any, 1});
+  return MemRefType::get(tensor.getShape(), tensor.getElementType(), strides);
+}
+
+void buildKernelBody(OpBuilder &builder, attn::ForwardOp op,
+                     tile::ScheduleAttr schedule, const KernelViews &views,
+                     ArrayRef<IntegerSet> sets) {
+  ImplicitLocOpBuilder b(op.getLoc(), builder);
+  KernelBuilder(b, op, schedule, views, sets).build();
+}
+} // namespace flashc

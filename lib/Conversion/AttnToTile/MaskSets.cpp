@@ -1,0 +1,204 @@
+//===- MaskSets.cpp - From the mask algebra to affine sets ----------------===//
+//
+// Used by convert-attn-to-tile. In: an attribute of the mask algebra. Out: the
+// same mask as a union of intersections of half-planes `e(i, j) >= 0`.
+// `not` is pushed to the leaves first (the negation of e >= 0 is -e - 1 >= 0
+// over the integers), then `and` distributes over `or`. Sets that are empty or
+// inside another set are dropped.
+//
+//===----------------------------------------------------------------------===//
+#include "MaskSets.h"
+
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace flashc::attn;
+
+namespace flashc {
+namespace {
+/// An intersection of half-planes, each given by its left side `e` of e >= 0.
+using Conjunction = SmallVector<AffineExpr>;
+/// A union of intersections. Empty: nothing is visible.
+using Disjunction = SmallVector<Conjunction>;
+
+/// `index` has 32 bits on a GPU and lengths stay below 2^30, so a window this
+/// wide cannot hide a key, and a narrower one cannot overflow i + offset +- it.
+constexpr int64_t kWideWindow = int64_t(1) << 30;
+
+class MaskNormaliser {
+public:
+  explicit MaskNormaliser(MLIRContext *context)
+      : i(getAffineDimExpr(0, context)), j(getAffineDimExpr(1, context)),
+        sq(getAffineSymbolExpr(kSymbolSq, context)),
+        keyLength(getAffineSymbolExpr(kSymbolKeyLength, context)) {}
+
+  /// `mask` or, with `negated`, its complement; nullopt when it grows too big.
+  std::optional<Disjunction> normalise(Attribute mask, bool negated);
+  AffineExpr insideKeyLength() const { return keyLength - 1 - j; }
+
+private:
+  AffineExpr offset(Align align) const {
+    return align == Align::BottomRight ? keyLength - sq : sq - sq;
+  }
+  Conjunction leafPlanes(Attribute leaf) const;
+  std::optional<Disjunction> join(ArrayRef<Attribute> parts, bool negated,
+                                  bool isAnd);
+  AffineExpr i, j, sq, keyLength;
+};
+
+/// The constant e1 - e2 is, if it is one.
+std::optional<int64_t> difference(AffineExpr e1, AffineExpr e2) {
+  AffineExpr d = simplifyAffineExpr(e1 - e2, 2, kNumMaskSymbols);
+  if (auto constant = dyn_cast<AffineConstantExpr>(d))
+    return constant.getValue();
+  return std::nullopt;
+}
+
+/// Adds e >= 0. False when the intersection is then known to be empty.
+bool addPlane(Conjunction &planes, AffineExpr e) {
+  e = simplifyAffineExpr(e, 2, kNumMaskSymbols);
+  if (auto constant = dyn_cast<AffineConstantExpr>(e))
+    return constant.getValue() >= 0;
+  for (AffineExpr &other : planes) {
+    // e >= 0 and other >= 0 with e + other < 0: empty.
+    auto sum = difference(e, -other);
+    if (sum && *sum < 0)
+      return false;
+    if (auto d = difference(e, other)) { // parallel: the tighter one stays
+      if (*d < 0)
+        other = e;
+      return true;
+    }
+  }
+  planes.push_back(e);
+  return true;
+}
+
+/// Whether every point of `inner` lies in `outer`, as far as single planes show.
+bool isInside(const Conjunction &inner, const Conjunction &outer) {
+  return llvm::all_of(outer, [&](AffineExpr o) {
+    return llvm::any_of(inner, [&](AffineExpr e) {
+      auto d = difference(o, e);
+      return d && *d >= 0;
+    });
+  });
+}
+
+void addSet(Disjunction &sets, Conjunction planes) {
+  for (const Conjunction &set : sets)
+    if (isInside(planes, set))
+      return;
+  llvm::erase_if(sets, [&](const Conjunction &set) { return isInside(set, planes); });
+  sets.push_back(std::move(planes));
+}
+
+Conjunction MaskNormaliser::leafPlanes(Attribute leaf) const {
+  return llvm::TypeSwitch<Attribute, Conjunction>(leaf)
+      .Case([&](CausalAttr mask) {
+        return Conjunction{i + offset(mask.getAlign()) - j};
+      })
+      .Case([&](WindowAttr mask) {
+        Conjunction planes;
+        AffineExpr diagonal = i + offset(mask.getAlign());
+        if (mask.getLeft() >= 0 && mask.getLeft() < kWideWindow)
+          planes.push_back(j - diagonal + mask.getLeft());
+        if (mask.getRight() >= 0 && mask.getRight() < kWideWindow)
+          planes.push_back(diagonal + mask.getRight() - j);
+        return planes;
+      })
+      .Case([&](PrefixAttr mask) {
+        return Conjunction{std::min(mask.getLength(), kWideWindow) - 1 - j};
+      })
+      .Case([&](KeyLengthAttr) { return Conjunction{insideKeyLength()}; })
+      .Default([](Attribute) -> Conjunction {
+        llvm_unreachable("the verifier lets no other mask through");
+      });
+}
+
+/// The union, or with `isAnd` the intersection, of `parts`.
+std::optional<Disjunction> MaskNormaliser::join(ArrayRef<Attribute> parts,
+                                                bool negated, bool isAnd) {
+  Disjunction result;
+  if (isAnd)
+    result.push_back({}); // everything
+  for (Attribute part : parts) {
+    std::optional<Disjunction> sets = normalise(part, negated);
+    if (!sets)
+      return std::nullopt;
+    Disjunction next = isAnd ? Disjunction() : result;
+    if (!isAnd) {
+      for (Conjunction &set : *sets)
+        addSet(next, std::move(set));
+    } else {
+      for (const Conjunction &left : result)
+        for (const Conjunction &right : *sets) {
+          Conjunction both = left;
+          if (llvm::all_of(right, [&](AffineExpr e) { return addPlane(both, e); }))
+            addSet(next, std::move(both));
+        }
+    }
+    if (next.size() > kMaxMaskSets)
+      return std::nullopt;
+    result = std::move(next);
+  }
+  return result;
+}
+
+std::optional<Disjunction> MaskNormaliser::normalise(Attribute mask,
+                                                     bool negated) {
+  if (auto part = dyn_cast<NotAttr>(mask))
+    return normalise(part.getPart(), !negated);
+  if (auto parts = dyn_cast<AndAttr>(mask))
+    return join(parts.getParts(), negated, /*isAnd=*/!negated);
+  if (auto parts = dyn_cast<OrAttr>(mask))
+    return join(parts.getParts(), negated, /*isAnd=*/negated);
+  Conjunction planes = leafPlanes(mask);
+  Disjunction result;
+  if (!negated) {
+    Conjunction kept;
+    if (llvm::all_of(planes, [&](AffineExpr e) { return addPlane(kept, e); }))
+      result.push_back(std::move(kept));
+    return result;
+  }
+  for (AffineExpr e : planes) {
+    Conjunction outside;
+    if (addPlane(outside, -e - 1))
+      addSet(result, std::move(outside));
+  }
+  return result;
+}
+} // namespace
+
+std::optional<SmallVector<IntegerSet>> maskToSets(Attribute mask,
+                                                  MLIRContext *context) {
+  MaskNormaliser normaliser(context);
+  std::optional<Disjunction> sets = Disjunction{{}};
+  if (mask)
+    sets = normaliser.normalise(mask, /*negated=*/false);
+  if (!sets)
+    return std::nullopt;
+  Disjunction bounded;
+  for (Conjunction &planes : *sets)
+    if (addPlane(planes, normaliser.insideKeyLength()))
+      addSet(bounded, std::move(planes));
+  SmallVector<IntegerSet> result;
+  for (const Conjunction &planes : bounded)
+    result.push_back(IntegerSet::get(2, kNumMaskSymbols, planes,
+                                     SmallVector<bool>(planes.size(), false)));
+  return result;
+}
+
+bool laterRowsSeeMore(ArrayRef<IntegerSet> sets) {
+  // j <= i + ... grows with i; j >= i + ... shrinks with it.
+  bool grows = false, shrinks = false;
+  for (IntegerSet set : sets)
+    for (AffineExpr e : set.getConstraints()) {
+      SmallVector<int64_t> coefficients;
+      if (failed(getFlattenedAffineExpr(e, 2, kNumMaskSymbols, &coefficients)))
+        continue;
+      grows |= coefficients[0] > 0 && coefficients[1] < 0;
+      shrinks |= coefficients[0] < 0 && coefficients[1] > 0;
+    }
+  return grows && !shrinks;
+}
+} // namespace flashc
