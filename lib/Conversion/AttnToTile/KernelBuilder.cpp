@@ -10,8 +10,9 @@
 
 #include "MaskSets.h"
 
+#include "flashc/Dialect/Tile/IR/BuildMap.h"
+
 #include "mlir/IR/IRMapping.h"
-#include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -41,7 +42,6 @@ private:
   RankedTensorType tile(int64_t rows, int64_t columns, Type type) {
     return RankedTensorType::get({rows, columns}, type);
   }
-  Value splat(ArrayRef<int64_t> shape, float value);
   void buildProgram();
   Value buildKeyHead();
   Value buildKeyLength();
@@ -69,11 +69,6 @@ private:
   int64_t headDim, valueDim; // padded
   Value batch, head, keyHead, firstRow, queries, sq, sk, keyLength, limit;
 };
-
-Value KernelBuilder::splat(ArrayRef<int64_t> shape, float value) {
-  auto type = RankedTensorType::get(shape, b.getF32Type());
-  return arith::ConstantOp::create(b, DenseElementsAttr::get(type, value));
-}
 
 /// The key head that query head `head` reads: head / (Hq / Hkv).
 Value KernelBuilder::buildKeyHead() {
@@ -122,14 +117,9 @@ Value KernelBuilder::castTile(Value input, Type type) {
   auto inputType = cast<RankedTensorType>(input.getType());
   if (type == inputType.getElementType())
     return input;
-  auto map = tile::MapOp::create(b, TypeRange{inputType.clone(type)},
-                                 ValueRange{input}, ValueRange{});
-  OpBuilder::InsertionGuard guard(b);
-  Block *body = b.createBlock(&map.getBody());
-  Value x = body->addArgument(b.getF32Type(), b.getLoc());
-  Value rounded = arith::TruncFOp::create(b, type, x);
-  tile::YieldOp::create(b, rounded);
-  return map.getResult(0);
+  return tile::buildMap(b, inputType.clone(type), input, {}, [&](ValueRange x) {
+    return SmallVector<Value>{arith::TruncFOp::create(b, type, x[0])};
+  })[0];
 }
 
 /// The score region's ops on one scaled score. Rows and keys past the ends are
@@ -166,24 +156,18 @@ Value KernelBuilder::cloneScoreRegion(Value score, Value row, Value key) {
 
 /// score(scale * s) for each element.
 Value KernelBuilder::buildScoreFunction(Value scores, Value firstKey) {
-  auto map = tile::MapOp::create(b, TypeRange{scores.getType()}, ValueRange{scores},
-                                 ValueRange{firstRow, firstKey});
-  OpBuilder::InsertionGuard guard(b);
-  Block *body = b.createBlock(&map.getBody());
-  Value x = body->addArgument(b.getF32Type(), b.getLoc());
-  Value row = body->addArgument(b.getIndexType(), b.getLoc());
-  Value key = body->addArgument(b.getIndexType(), b.getLoc());
-  Value scale = arith::ConstantOp::create(
-      b, b.getF32FloatAttr(float(op.getScaleValue())));
-  Value result = arith::MulFOp::create(b, x, scale);
-  if (op.hasScore())
-    result = cloneScoreRegion(result, row, key);
-  tile::YieldOp::create(b, result);
-  return map.getResult(0);
+  auto body = [&](ValueRange args) {
+    Value scale = tile::buildF32(b, float(op.getScaleValue()));
+    Value result = arith::MulFOp::create(b, args[0], scale);
+    if (op.hasScore())
+      result = cloneScoreRegion(result, args[1], args[2]);
+    return SmallVector<Value>{result};
+  };
+  return tile::buildMap(b, scores.getType(), scores, {firstRow, firstKey}, body)[0];
 }
 
 Value KernelBuilder::buildScores(Value keys, Value firstKey) {
-  Value zero = splat({schedule.getQ(), schedule.getKv()}, 0.0f);
+  Value zero = tile::buildSplat(b, {schedule.getQ(), schedule.getKv()}, 0.0f);
   Value scores = tile::DotOp::create(b, queries, keys, zero, /*transpose_b=*/true);
   if (!scaleInSoftmax())
     scores = buildScoreFunction(scores, firstKey);
@@ -218,8 +202,8 @@ void KernelBuilder::build() {
   queries = load(views.query, head, firstRow, q, headDim, Value());
   Value blocks = arith::DivUIOp::create(
       b, arith::AddIOp::create(b, keyLength, index(kv - 1)), index(kv));
-  Value noMax = splat({q}, -std::numeric_limits<float>::infinity());
-  Value init[] = {splat({q, valueDim}, 0.0f), noMax, splat({q}, 0.0f)};
+  Value noMax = tile::buildSplat(b, {q}, -std::numeric_limits<float>::infinity());
+  Value init[] = {tile::buildSplat(b, {q, valueDim}, 0.0f), noMax, tile::buildSplat(b, {q}, 0.0f)};
   auto loop = scf::ForOp::create(
       b, index(0), blocks, index(1), init,
       [&](OpBuilder &, Location, Value block, ValueRange carried) {

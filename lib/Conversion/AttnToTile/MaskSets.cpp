@@ -9,6 +9,8 @@
 //===----------------------------------------------------------------------===//
 #include "MaskSets.h"
 
+#include "flashc/Dialect/Tile/IR/AffineSets.h"
+
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -192,12 +194,9 @@ bool laterRowsSeeMore(ArrayRef<IntegerSet> sets) {
   // j <= i + ... grows with i; j >= i + ... shrinks with it.
   bool grows = false, shrinks = false;
   for (IntegerSet set : sets)
-    for (AffineExpr e : set.getConstraints()) {
-      SmallVector<int64_t> coefficients;
-      if (failed(getFlattenedAffineExpr(e, 2, kNumMaskSymbols, &coefficients)))
-        continue;
-      grows |= coefficients[0] > 0 && coefficients[1] < 0;
-      shrinks |= coefficients[0] < 0 && coefficients[1] > 0;
+    for (const tile::LinearInequality &e : tile::getLinearInequalities(set)) {
+      grows |= e.row > 0 && e.key < 0;
+      shrinks |= e.row < 0 && e.key > 0;
     }
   return grows && !shrinks;
 }
