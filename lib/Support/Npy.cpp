@@ -139,7 +139,7 @@ std::string printable(llvm::StringRef text) {
 /// Take the magic, version and header off `bytes`.
 llvm::Expected<Header> takeHeader(llvm::StringRef &bytes,
                                   const std::string &name) {
-  if (!bytes.consume_front(kMagic) || bytes.size() < 4)
+  if (!bytes.consume_front(kMagic) || bytes.size() < 2)
     return makeError("'{}' is not a .npy file: it does not start with "
                      "\"\\x93NUMPY\"; write it with numpy.save",
                      name);
