@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 """Run every test of a build folder, lit and Catch2, and add up the results.
 
-usage: run_tests.py BUILD_DIR [-j N] [CATCH2_ARGUMENT...]
+usage: run_tests.py BUILD_DIR [--release RELEASE_BUILD_DIR] [-j N] [CATCH2_ARGUMENT...]
+
+With --release the lit tests under Release/, which look at the self-contained binaries, run on that build.
 
 The last line is `N passed, N failed, N skipped`. Exits 1 when a test failed, when a program ended before it had
 reported, or when nothing ran at all. Skipped tests are listed by name.
@@ -31,14 +33,14 @@ class Totals:
         self.skipped += other.skipped
 
 
-def run_lit(build, jobs):
+def run_lit(build, jobs, selection):
     """Run the lit suite; its own output goes to the terminal, the counts come from its JSON file."""
     totals = Totals()
     site = os.path.join(build, "test")
     lit = re.search(r"^FLASHC_LIT:FILEPATH=(.*)$", open(os.path.join(build, "CMakeCache.txt")).read(), re.M).group(1)
     with tempfile.TemporaryDirectory() as folder:
         result = os.path.join(folder, "lit.json")
-        subprocess.run([sys.executable, lit, "-sv", f"-j{jobs}", "-o", result, site], check=False)
+        subprocess.run([sys.executable, lit, "-sv", f"-j{jobs}", "-o", result, *selection, site], check=False)
         if not os.path.exists(result):
             totals.failed.append("lit: ended without a result")
             return totals
@@ -105,9 +107,14 @@ def run_catch(executable, arguments):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("build")
+    parser.add_argument("--release")
     parser.add_argument("-j", type=int, default=os.cpu_count() or 1)
     options, catch_arguments = parser.parse_known_args()
-    totals = run_lit(options.build, options.j)
+    if options.release:
+        totals = run_lit(options.build, options.j, ["--filter-out", ":: Release/"])
+        totals.add(run_lit(options.release, options.j, ["--filter", ":: Release/"]))
+    else:
+        totals = run_lit(options.build, options.j, [])
 
     names = open(os.path.join(options.build, "test", "unittests.txt")).read().split()
     programs = [os.path.join(options.build, "bin", "unittests", name) for name in names]
