@@ -59,8 +59,8 @@ static Value packPair(ImplicitLocOpBuilder &b, Value low, Value high,
                                                   Value(), rounding);
   else { // sm_75 converts one at a time
     Value vector = LLVM::UndefOp::create(b, vectorType);
-    for (auto [index, value] : llvm::enumerate(ArrayRef<Value>{low, high})) {
-      Value half = arith::TruncFOp::create(b, element, value);
+    for (int32_t index : {0, 1}) {
+      Value half = arith::TruncFOp::create(b, element, index ? high : low);
       Value position =
           arith::ConstantOp::create(b, b.getI32IntegerAttr(index));
       vector = LLVM::InsertElementOp::create(b, vector, half, position);

@@ -23,6 +23,7 @@ namespace flashc {
 
 /// What the instruction set of the target offers.
 struct MachineFeatures {
+  std::string arch;
   bool hasCpAsync = true; // sm_80 on
   bool hasMmaK16 = true;  // sm_80 on
   bool hasBF16 = true;    // sm_80 on

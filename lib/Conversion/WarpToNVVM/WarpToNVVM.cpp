@@ -94,7 +94,15 @@ LogicalResult KernelEmitter::emit() {
     if (auto view = cast<MemRefType>(type);
         view.getElementType().isBF16() && !features.hasBF16)
       return kernel.emitOpError()
-             << "needs sm_80 (bf16 mma.sync), but the target is older; use f16";
+             << "needs sm_80 (bf16 mma.sync), but the target is "
+             << features.arch << "; use f16 or a newer arch";
+  for (Type type : kernel.getArgumentTypes())
+    if (auto view = cast<MemRefType>(type);
+        view.getRank() == 4 && !view.getLayout().isIdentity() &&
+        view.getElementType().isF32())
+      return kernel.emitOpError()
+             << "has f32 tensors, but tensor-core products are exact for f16 "
+                "and bf16 only; use one of these or the cpu target";
   auto module = kernel->getParentOfType<ModuleOp>();
   if (!module.lookupSymbol(kSharedSymbol)) {
     OpBuilder::InsertionGuard guard(b);
@@ -402,7 +410,7 @@ struct ConvertWarpToNVVM : impl::ConvertWarpToNVVMBase<ConvertWarpToNVVM> {
       getOperation().emitError(llvm::toString(target.takeError()));
       return signalPassFailure();
     }
-    MachineFeatures features{target->hasCpAsync, target->hasMmaK16,
+    MachineFeatures features{arch, target->hasCpAsync, target->hasMmaK16,
                              target->hasBF16Mma, alignment};
     SmallVector<warp::KernelOp> kernels(
         getOperation().getOps<warp::KernelOp>());
