@@ -6,8 +6,8 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 scripts/bootstrap.sh
-cmake --preset release -DFLASHC_BUILD_TESTS=OFF >/dev/null
-cmake --build --preset release -j "$(nproc)"
+cmake --preset release >/dev/null
+cmake --build --preset release -t flashc-tools -j "$(nproc)"
 
 bin=build/release/bin
 data=build/main-job

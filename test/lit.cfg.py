@@ -65,5 +65,6 @@ config.substitutions += [
     ("%cxx", config.cxx),
     ("%src", config.flashc_src),
     ("%obj", config.flashc_obj),
+    ("%mlir_include", config.mlir_include),
     ("%tools", config.flashc_tools),
 ]
