@@ -1,0 +1,88 @@
+// Constants, dots, maps and reductions of convert-tile-to-warp: each tile op becomes its twin on fragments.
+#include "KernelConverter.h"
+
+using namespace mlir;
+
+namespace flashc {
+
+LogicalResult KernelConverter::convertConstant(arith::ConstantOp op) {
+  if (!isa<RankedTensorType>(op.getType()))
+    return cloneScalar(op);
+  auto splat = dyn_cast<SplatElementsAttr>(op.getValue());
+  if (!splat)
+    return op.emitOpError("is a tile of different constants, but a fragment is "
+                          "filled with one; compute it with a 'tile.map' over "
+                          "its coordinates");
+  warp::FragmentType type = fragmentType(op, op.getType(), false);
+  if (!type)
+    return failure();
+  values.map(op.getResult(),
+             Value(warp::FillOp::create(
+                 builder, op.getLoc(), type,
+                 cast<TypedAttr>(splat.getSplatValue<Attribute>()))));
+  return success();
+}
+
+LogicalResult KernelConverter::convertDot(tile::DotOp op) {
+  Value rhs = buffers.lookup(op.getRhs());
+  if (!rhs)
+    return op.emitOpError("reads its right operand from shared memory, but it "
+                          "is neither a 'tile.load' nor a 'tile.next'; put the "
+                          "computed tile on the left");
+  // Q is read from its fragment where it has one, any other tile where it is.
+  Value lhs = values.lookupOrNull(op.getLhs());
+  if (!lhs)
+    lhs = buffers.lookup(op.getLhs());
+  auto mma = warp::MmaOp::create(builder, op.getLoc(), lhs, rhs,
+                                 lookup(op.getAcc()), op.getTransposeB());
+  values.map(op.getResult(), mma.getResult());
+  return success();
+}
+
+LogicalResult KernelConverter::convertMap(tile::MapOp op) {
+  SmallVector<Type> types;
+  if (failed(convertTypes(op.getResults(), types)))
+    return failure();
+  auto map = warp::MapOp::create(builder, op.getLoc(), types,
+                                 lookupAll(op.getInputs()),
+                                 lookupAll(op.getOrigin()));
+  values.map(op.getResults(), map.getResults());
+  Block &from = op.getBody().front();
+  OpBuilder::InsertionGuard guard(builder);
+  Block *to = builder.createBlock(&map.getBody());
+  for (BlockArgument argument : from.getArguments())
+    values.map(argument, to->addArgument(argument.getType(), argument.getLoc()));
+  for (Operation &scalar : from.without_terminator())
+    builder.clone(scalar, values);
+  warp::YieldOp::create(builder, op.getLoc(),
+                        lookupAll(from.getTerminator()->getOperands()));
+  return success();
+}
+
+LogicalResult KernelConverter::convertReduce(tile::ReduceOp op) {
+  auto kind = op.getKind() == tile::ReduceKind::Max ? warp::ReduceKind::Max
+                                                    : warp::ReduceKind::Add;
+  auto reduce = warp::ReduceOp::create(builder, op.getLoc(), kind,
+                                       lookup(op.getTile()),
+                                       lookup(op.getInit(), op.getDeferred()));
+  values.map(op.getResult(), reduce.getResult());
+  return success();
+}
+
+LogicalResult KernelConverter::convertCollect(tile::CollectOp op) {
+  warp::FragmentType type = fragmentType(op, op.getResult().getType(), false);
+  if (!type)
+    return failure();
+  auto collect = warp::CollectOp::create(builder, op.getLoc(), type,
+                                         lookup(op.getParts(), true));
+  values.map(op.getResult(), collect.getResult());
+  return success();
+}
+
+LogicalResult KernelConverter::convertAny(tile::AnyOp op) {
+  auto any = warp::AnyOp::create(builder, op.getLoc(), lookup(op.getRows()));
+  values.map(op.getResult(), any.getResult());
+  return success();
+}
+
+} // namespace flashc

@@ -1,0 +1,184 @@
+// The frame of convert-tile-to-warp: the kernel, its blocks, loops and branches, and the types of values.
+// What ops on memory become is in ConvertMemory.cpp, ops on tiles in ConvertCompute.cpp.
+#include "KernelConverter.h"
+
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+
+namespace flashc {
+
+static bool isTile(Type type) { return isa<RankedTensorType>(type); }
+
+LogicalResult KernelConverter::convert() {
+  builder.setInsertionPoint(kernel);
+  tile::ScheduleAttr schedule = kernel.getSchedule();
+  auto result = warp::KernelOp::create(
+      builder, kernel.getLoc(), kernel.getSymName(), kernel.getFunctionType(),
+      schedule.getWarps(), schedule.getQ(), /*shared_bytes=*/IntegerAttr(),
+      kernel.getArgAttrsAttr(), kernel.getResAttrsAttr());
+  result->setDiscardableAttrs(kernel->getDiscardableAttrDictionary());
+  Block *body = builder.createBlock(&result.getBody());
+  for (BlockArgument argument : kernel.getBody().getArguments())
+    values.map(argument,
+               body->addArgument(argument.getType(), argument.getLoc()));
+  return convertBlock(kernel.getBody().front());
+}
+
+LogicalResult KernelConverter::convertBlock(Block &block) {
+  for (Operation &op : block) {
+    awaitLoads(&op);
+    if (failed(convertOp(&op)))
+      return failure();
+  }
+  return success();
+}
+
+LogicalResult KernelConverter::convertOp(Operation *op) {
+  return llvm::TypeSwitch<Operation *, LogicalResult>(op)
+      .Case([&](scf::ForOp op) { return convertFor(op); })
+      .Case([&](scf::IfOp op) { return convertIf(op); })
+      .Case([&](scf::YieldOp op) { return convertYield(op); })
+      .Case([&](tile::LoadOp op) { return convertLoad(op); })
+      .Case([&](tile::StreamOp op) { return convertStream(op); })
+      .Case([&](tile::NextOp op) { return convertNext(op); })
+      .Case([&](tile::StoreOp op) { return convertStore(op); })
+      .Case([&](arith::ConstantOp op) { return convertConstant(op); })
+      .Case([&](tile::DotOp op) { return convertDot(op); })
+      .Case([&](tile::MapOp op) { return convertMap(op); })
+      .Case([&](tile::ReduceOp op) { return convertReduce(op); })
+      .Case([&](tile::CollectOp op) { return convertCollect(op); })
+      .Case([&](tile::AnyOp op) { return convertAny(op); })
+      .Case([&](tile::ProgramOp op) {
+        auto program = warp::ProgramOp::create(builder, op.getLoc(),
+                                               op.getLongestFirst());
+        values.map(op.getResults(), program.getResults());
+        return success();
+      })
+      .Case([&](tile::ReturnOp op) {
+        warp::ReturnOp::create(builder, op.getLoc());
+        return success();
+      })
+      .Default([&](Operation *op) { return cloneScalar(op); });
+}
+
+LogicalResult KernelConverter::cloneScalar(Operation *op) {
+  bool isScalar = op->getNumRegions() == 0 &&
+                  !isa<tile::TileDialect>(op->getDialect()) &&
+                  llvm::none_of(op->getOperandTypes(), isTile) &&
+                  llvm::none_of(op->getResultTypes(), isTile);
+  if (!isScalar)
+    return op->emitOpError("has no form on the warp level, which knows maps, "
+                           "reduces, dots, loops and branches; run "
+                           "'tile-expand-softmax' first");
+  builder.clone(*op, values);
+  return success();
+}
+
+LogicalResult KernelConverter::convertFor(scf::ForOp op) {
+  SmallVector<Type> types;
+  if (failed(convertTypes(op.getRegionIterArgs(), types)))
+    return failure();
+  SmallVector<Value> inits;
+  for (auto [init, argument] :
+       llvm::zip_equal(op.getInitArgs(), op.getRegionIterArgs()))
+    inits.push_back(lookup(init, partial.contains(argument)));
+  auto loop = scf::ForOp::create(
+      builder, op.getLoc(), lookup(op.getLowerBound()),
+      lookup(op.getUpperBound()), lookup(op.getStep()), inits,
+      // With a body builder the loop gets no terminator of its own.
+      [](OpBuilder &, Location, Value, ValueRange) {});
+  loop->setDiscardableAttrs(op->getDiscardableAttrDictionary());
+  values.map(op.getBody()->getArguments(), loop.getBody()->getArguments());
+  values.map(op.getResults(), loop.getResults());
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToEnd(loop.getBody());
+  return convertBlock(*op.getBody());
+}
+
+LogicalResult KernelConverter::convertIf(scf::IfOp op) {
+  SmallVector<Type> types;
+  if (failed(convertTypes(op.getResults(), types)))
+    return failure();
+  auto branch = scf::IfOp::create(builder, op.getLoc(), types,
+                                  lookup(op.getCondition()));
+  values.map(op.getResults(), branch.getResults());
+  for (auto [from, to] : llvm::zip_equal(op->getRegions(), branch->getRegions())) {
+    if (from.empty())
+      continue;
+    OpBuilder::InsertionGuard guard(builder);
+    builder.createBlock(&to);
+    if (failed(convertBlock(from.front())))
+      return failure();
+  }
+  return success();
+}
+
+LogicalResult KernelConverter::convertYield(scf::YieldOp op) {
+  SmallVector<Value> operands;
+  for (auto [operand, result] :
+       llvm::zip_equal(op.getOperands(), op->getParentOp()->getResults()))
+    operands.push_back(lookup(operand, partial.contains(result)));
+  scf::YieldOp::create(builder, op.getLoc(), operands);
+  return success();
+}
+
+warp::FragmentType KernelConverter::fragmentType(Operation *op, Type tile,
+                                                 bool isPartial) {
+  auto tensor = cast<RankedTensorType>(tile);
+  return warp::FragmentType::getChecked(
+      [&] { return op->emitOpError(); }, op->getContext(), tensor.getShape(),
+      tensor.getElementType(), isPartial);
+}
+
+warp::BufferType KernelConverter::bufferType(Operation *op, Type tile) {
+  auto tensor = cast<RankedTensorType>(tile);
+  return warp::BufferType::getChecked(
+      [&] { return op->emitOpError(); }, op->getContext(), tensor.getShape(),
+      tensor.getElementType(),
+      tensor.getRank() == 2 ? getSegment(tensor.getDimSize(1)) : 16);
+}
+
+Type KernelConverter::convertType(Value value) {
+  if (!isTile(value.getType()))
+    return value.getType();
+  Operation *op = value.getDefiningOp();
+  if (!op)
+    op = value.getParentBlock()->getParentOp();
+  return fragmentType(op, value.getType(), partial.contains(value));
+}
+
+LogicalResult KernelConverter::convertTypes(ValueRange range,
+                                            SmallVectorImpl<Type> &types) {
+  for (Value value : range) {
+    Type type = convertType(value);
+    if (!type)
+      return failure();
+    types.push_back(type);
+  }
+  return success();
+}
+
+Value KernelConverter::lookup(Value value, bool isPartial) {
+  auto constant = value.getDefiningOp<arith::ConstantOp>();
+  Value plain = values.lookup(value);
+  if (!constant || !isPartial)
+    return plain;
+  // The plain fill stands at the constant's place; its partial twin beside it
+  // is dropped again by canonicalization where it is not the last one used.
+  auto fill = plain.getDefiningOp<warp::FillOp>();
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointAfter(fill);
+  auto type = fill.getFragment().getType();
+  return warp::FillOp::create(
+      builder, fill.getLoc(),
+      warp::FragmentType::get(builder.getContext(), type.getShape(),
+                              type.getElementType(), /*partial=*/true),
+      fill.getValue());
+}
+
+SmallVector<Value> KernelConverter::lookupAll(ValueRange range) {
+  return llvm::map_to_vector(range, [&](Value value) { return lookup(value); });
+}
+
+} // namespace flashc

@@ -1,0 +1,82 @@
+// One tile kernel to one warp kernel; used by convert-tile-to-warp only.
+#ifndef FLASHC_LIB_CONVERSION_TILETOWARP_KERNELCONVERTER_H
+#define FLASHC_LIB_CONVERSION_TILETOWARP_KERNELCONVERTER_H
+
+#include "PartialRows.h"
+
+#include "flashc/Dialect/Tile/IR/Tile.h"
+#include "flashc/Dialect/Warp/IR/Warp.h"
+
+#include "mlir/IR/IRMapping.h"
+#include "llvm/ADT/MapVector.h"
+
+namespace flashc {
+
+/// Rebuilds a kernel op by op in program order. A walk and not a set of
+/// patterns: whether a value is partial, and whether a tile is read from shared
+/// memory or from registers, follows from all its uses and not from its type.
+class KernelConverter {
+public:
+  KernelConverter(tile::KernelOp kernel, PartialRows partial)
+      : kernel(kernel), partial(std::move(partial)),
+        builder(kernel.getContext()) {}
+
+  /// Puts the warp kernel before the tile kernel; on failure what was built so
+  /// far is left for the caller's module to be thrown away.
+  mlir::LogicalResult convert();
+
+private:
+  mlir::LogicalResult convertBlock(mlir::Block &block);
+  mlir::LogicalResult convertOp(mlir::Operation *op);
+  mlir::LogicalResult cloneScalar(mlir::Operation *op);
+  // Control flow.
+  mlir::LogicalResult convertFor(mlir::scf::ForOp op);
+  mlir::LogicalResult convertIf(mlir::scf::IfOp op);
+  mlir::LogicalResult convertYield(mlir::scf::YieldOp op);
+  // Memory.
+  mlir::LogicalResult convertLoad(tile::LoadOp op);
+  void awaitLoads(mlir::Operation *user);
+  mlir::LogicalResult convertStream(tile::StreamOp op);
+  mlir::LogicalResult convertNext(tile::NextOp op);
+  mlir::LogicalResult convertStore(tile::StoreOp op);
+  // Computing.
+  mlir::LogicalResult convertConstant(mlir::arith::ConstantOp op);
+  mlir::LogicalResult convertDot(tile::DotOp op);
+  mlir::LogicalResult convertMap(tile::MapOp op);
+  mlir::LogicalResult convertReduce(tile::ReduceOp op);
+  mlir::LogicalResult convertCollect(tile::CollectOp op);
+  mlir::LogicalResult convertAny(tile::AnyOp op);
+
+  /// The types of fragments and buffers for a tile; null, with an error at
+  /// `op`, where the tile has no such form.
+  warp::FragmentType fragmentType(mlir::Operation *op, mlir::Type tile,
+                                  bool isPartial);
+  warp::BufferType bufferType(mlir::Operation *op, mlir::Type tile);
+  /// The converted type of any value: tiles to fragments, scalars as they are.
+  mlir::Type convertType(mlir::Value value);
+  mlir::LogicalResult convertTypes(mlir::ValueRange values,
+                                   llvm::SmallVectorImpl<mlir::Type> &types);
+
+  /// The fragment (or scalar) that stands for `value`; a constant gives the
+  /// fragment that is partial or plain as asked.
+  mlir::Value lookup(mlir::Value value, bool isPartial = false);
+  mlir::SmallVector<mlir::Value> lookupAll(mlir::ValueRange values);
+  /// Does some use need this loaded tile in registers?
+  bool isReadAsFragment(mlir::Value tile);
+
+  tile::KernelOp kernel;
+  PartialRows partial;
+  mlir::OpBuilder builder;
+  mlir::IRMapping values;
+  /// Tiles in shared memory, by their tile-level value.
+  llvm::DenseMap<mlir::Value, mlir::Value> buffers;
+  /// Loads whose copy is started and not yet waited for.
+  llvm::SmallVector<tile::LoadOp> started;
+};
+
+/// The largest segment of a buffer whose rows have `columns` elements.
+int64_t getSegment(int64_t columns);
+
+} // namespace flashc
+
+#endif // FLASHC_LIB_CONVERSION_TILETOWARP_KERNELCONVERTER_H
