@@ -46,6 +46,11 @@ def Warp_KernelOp : Warp_Op<"kernel", [IsolatedFromAbove, FunctionOpInterface, S
   let description = [{
     Arguments as for `tile.kernel`: argument 0 is Q, and the grid is dims 0 and 1 of Q and ceil(dim 2 of Q / q_block). `warps` is
     the number of warps of a block; `shared_bytes` is set by `warp-allocate-shared`.
+    ```mlir
+    warp.kernel @fwd(%q: memref<?x?x?x64xf16, strided<[?, ?, ?, 1], offset: ?>>) attributes {q_block = 128 : i64, warps = 4 : i64} {
+      warp.return
+    }
+    ```
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, TypeAttrOf<FunctionType>:$function_type, I64Attr:$warps, I64Attr:$q_block,
                        OptionalAttr<I64Attr>:$shared_bytes,
@@ -62,12 +67,22 @@ def Warp_KernelOp : Warp_Op<"kernel", [IsolatedFromAbove, FunctionOpInterface, S
 
 def Warp_ReturnOp : Warp_Op<"return", [Pure, Terminator, HasParent<"KernelOp">]> {
   let summary = "End of a kernel";
+  let description = [{
+    ```mlir
+    warp.return
+    ```
+  }];
   let assemblyFormat = "attr-dict";
 }
 
 def Warp_ProgramOp : Warp_Op<"program", [Pure]> {
   let summary = "Batch, query head and query block of this thread block";
-  let description = [{ Decoded from a one-dimensional grid, query block fastest; see `tile.program`. }];
+  let description = [{
+    Decoded from a one-dimensional grid, query block fastest; see `tile.program`.
+    ```mlir
+    %b, %h, %i = warp.program longest_first
+    ```
+  }];
   let arguments = (ins UnitAttr:$longest_first);
   let results = (outs Index:$batch, Index:$head, Index:$block);
   let assemblyFormat = "(`longest_first` $longest_first^)? attr-dict";
@@ -75,6 +90,12 @@ def Warp_ProgramOp : Warp_Op<"program", [Pure]> {
 
 def Warp_AllocOp : Warp_Op<"alloc", [MemoryEffects<[MemAlloc]>]> {
   let summary = "A buffer in shared memory; its byte offset is set by `warp-allocate-shared`";
+  let description = [{
+    Holds anything until it is written. A loop's iterations share the bytes.
+    ```mlir
+    %buf = warp.alloc offset(16384) : !warp.buffer<128x64xf16, 64>
+    ```
+  }];
   let arguments = (ins OptionalAttr<I64Attr>:$offset);
   let results = (outs Warp_BufferType:$buffer);
   let assemblyFormat = "(`offset` `(` $offset^ `)`)? attr-dict `:` qualified(type($buffer))";
@@ -115,7 +136,7 @@ def Warp_GetOp : Warp_Op<"get", [MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "Wait until block j is in its slot for all warps, and name the slot";
   let description = [{
     Waits until at most `pending` copy groups of this thread are under way, then for the block's barrier. `pending` is set by
-    `warp-count-groups`. The buffer may be read until the next barrier after which the slot is put again.
+    `warp-count-groups`; the `warp.copy_in`s before the get are complete too. The buffer may be read until the next barrier after which the slot is put again.
     ```mlir
     %k = warp.get %kc[%j] pending(0) : !warp.channel<64x64xf16, 64, depth = 1> -> !warp.buffer<64x64xf16, 64>
     ```
@@ -141,6 +162,12 @@ def Warp_CopyInOp : Warp_Op<"copy_in", [MemoryEffects<[MemRead, MemWrite]>]> {
 
 def Warp_WaitOp : Warp_Op<"wait", [MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "Wait until at most `pending` copy groups are under way, then for the block's barrier";
+  let description = [{
+    Without `pending`, `warp-count-groups` sets it so that the `warp.copy_in`s before it are complete.
+    ```mlir
+    warp.wait pending(1)
+    ```
+  }];
   let arguments = (ins OptionalAttr<I64Attr>:$pending);
   let assemblyFormat = "(`pending` `(` $pending^ `)`)? attr-dict";
   let hasVerifier = 1;
@@ -148,6 +175,11 @@ def Warp_WaitOp : Warp_Op<"wait", [MemoryEffects<[MemRead, MemWrite]>]> {
 
 def Warp_BarrierOp : Warp_Op<"barrier", [MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "All threads of the block meet; shared memory written before is seen after";
+  let description = [{
+    ```mlir
+    warp.barrier
+    ```
+  }];
   let assemblyFormat = "attr-dict";
 }
 
@@ -165,6 +197,11 @@ def Warp_CopyOutOp : Warp_Op<"copy_out", [MemoryEffects<[MemRead, MemWrite]>]> {
 
 def Warp_LoadOp : Warp_Op<"load", [MemoryEffects<[MemRead]>]> {
   let summary = "Shared memory to fragment (ldmatrix)";
+  let description = [{
+    ```mlir
+    %f = warp.load %buf : !warp.buffer<128x64xf16, 64> -> !warp.fragment<128x64xf16>
+    ```
+  }];
   let arguments = (ins Warp_BufferType:$buffer);
   let results = (outs Warp_FragmentType:$fragment);
   let assemblyFormat = "$buffer attr-dict `:` qualified(type($buffer)) `->` qualified(type($fragment))";
@@ -173,6 +210,11 @@ def Warp_LoadOp : Warp_Op<"load", [MemoryEffects<[MemRead]>]> {
 
 def Warp_StoreOp : Warp_Op<"store", [MemoryEffects<[MemWrite]>]> {
   let summary = "Fragment to shared memory, each warp its own rows";
+  let description = [{
+    ```mlir
+    warp.store %f to %buf : !warp.fragment<128x64xf16>, !warp.buffer<128x64xf16, 64>
+    ```
+  }];
   let arguments = (ins Warp_FragmentType:$fragment, Warp_BufferType:$buffer);
   let assemblyFormat = "$fragment `to` $buffer attr-dict `:` qualified(type($fragment)) `,` qualified(type($buffer))";
   let hasVerifier = 1;
@@ -192,6 +234,12 @@ def Warp_StoreRowsOp : Warp_Op<"store_rows", [MemoryEffects<[MemWrite]>]> {
 
 def Warp_FillOp : Warp_Op<"fill", [Pure]> {
   let summary = "A fragment of one constant";
+  let description = [{
+    A `partial` fragment starts at zero, the only constant whose four parts sum to it.
+    ```mlir
+    %m = warp.fill 0xFF800000 : f32 -> !warp.fragment<128xf32>
+    ```
+  }];
   let arguments = (ins TypedAttrInterface:$value);
   let results = (outs Warp_FragmentType:$fragment);
   let assemblyFormat = "$value attr-dict `->` qualified(type($fragment))";
@@ -215,6 +263,7 @@ def Warp_MmaOp : Warp_Op<"mma", [MemoryEffects<[MemRead]>, AllTypesMatch<["acc",
 def Warp_MapOp : Warp_Op<"map", [AttrSizedOperandSegments, SingleBlock, RecursiveMemoryEffects]> {
   let summary = "Apply scalar code to every element of fragments; as `tile.map`";
   let description = [{
+    A map on a `partial` input does nothing but multiply it by a row factor, and has one, `partial` result.
     ```mlir
     %r = warp.map ins(%s, %m : !warp.fragment<128x64xf32>, !warp.fragment<128xf32>) at(%i0, %j0) -> !warp.fragment<128x64xf32> {
     ^bb0(%x: f32, %y: f32, %i: index, %j: index):
@@ -254,6 +303,11 @@ def Warp_ReduceOp : Warp_Op<"reduce", [Pure, AllTypesMatch<["init", "result"]>]>
 
 def Warp_CollectOp : Warp_Op<"collect", [Pure]> {
   let summary = "Sum the four parts of a partial row value (two shuffles)";
+  let description = [{
+    ```mlir
+    %l = warp.collect %parts : !warp.fragment<128xf32, partial> -> !warp.fragment<128xf32>
+    ```
+  }];
   let arguments = (ins Warp_FragmentType:$parts);
   let results = (outs Warp_FragmentType:$result);
   let assemblyFormat = "$parts attr-dict `:` qualified(type($parts)) `->` qualified(type($result))";
@@ -262,6 +316,12 @@ def Warp_CollectOp : Warp_Op<"collect", [Pure]> {
 
 def Warp_AnyOp : Warp_Op<"any", [Pure]> {
   let summary = "Is the condition true for some row of this warp? (vote)";
+  let description = [{
+    The result is the same in all lanes of a warp and may differ from warp to warp, so what it guards must hold no barrier.
+    ```mlir
+    %c = warp.any %rows : !warp.fragment<128xi1>
+    ```
+  }];
   let arguments = (ins Warp_FragmentType:$rows);
   let results = (outs I1:$result);
   let assemblyFormat = "$rows attr-dict `:` qualified(type($rows))";

@@ -1,0 +1,34 @@
+// Expanded tile to warp: tiles get places, then channels their puts, gets their
+// counts and buffers their bytes.
+#include "flashc/Pipelines/Pipelines.h"
+
+#include "flashc/Conversion/Passes.h"
+#include "flashc/Dialect/Warp/Transforms/Passes.h"
+#include "flashc/Support/TargetInfo.h"
+
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Transforms/Passes.h"
+
+using namespace mlir;
+
+/// Bytes of shared memory of one block; 0 (no check) for an unknown target,
+/// which the tile level has refused with a list of the known ones.
+static int64_t getBudget(const flashc::PipelineOptions &options) {
+  auto target = flashc::lookupTarget(options.arch, options.sram);
+  if (target)
+    return target->sharedBytesPerBlock;
+  llvm::consumeError(target.takeError());
+  return 0;
+}
+
+void flashc::buildWarpPipeline(OpPassManager &manager,
+                               const PipelineOptions &options) {
+  manager.addPass(createConvertTileToWarp());
+  manager.addPass(createCanonicalizerPass());
+  manager.addPass(createCSEPass());
+  manager.addPass(warp::createWarpPlacePuts());
+  manager.addPass(warp::createWarpCountGroups());
+  warp::WarpAllocateSharedOptions shared;
+  shared.budget = getBudget(options);
+  manager.addPass(warp::createWarpAllocateShared(shared));
+}

@@ -1,0 +1,87 @@
+// RUN: flashc-opt %s --verify-roundtrip | FileCheck %s
+//
+// Each example of the ops' own texts, word for word.
+
+!view = memref<?x?x?x64xf16, strided<[?, ?, ?, 1], offset: ?>>
+
+// CHECK-LABEL: warp.kernel @fwd(
+warp.kernel @fwd(%q: memref<?x?x?x64xf16, strided<[?, ?, ?, 1], offset: ?>>) attributes {q_block = 128 : i64, warps = 4 : i64} {
+  warp.return
+}
+
+// CHECK-LABEL: warp.kernel @memory(
+warp.kernel @memory(%view: !view, %lo: index, %hi: index) attributes {q_block = 128 : i64, warps = 4 : i64} {
+  // CHECK: %[[B:.+]], %[[H:.+]], %[[I:.+]] = warp.program longest_first
+  %b, %h, %i = warp.program longest_first
+  %c128 = arith.constant 128 : index
+  %row = arith.muli %i, %c128 : index
+  // CHECK: %[[BUF:.+]] = warp.alloc offset(16384) : !warp.buffer<128x64xf16, 64>
+  %buf = warp.alloc offset(16384) : !warp.buffer<128x64xf16, 64>
+  // CHECK: warp.copy_in %{{.+}}[%[[B]], %[[H]], %{{.+}}] to %[[BUF]]
+  warp.copy_in %view[%b, %h, %row] to %buf : memref<?x?x?x64xf16, strided<[?, ?, ?, 1], offset: ?>>, !warp.buffer<128x64xf16, 64>
+  // CHECK: %[[KC:.+]] = warp.channel
+  %kc = warp.channel %view[%b, %h] blocks(%lo to %hi) : memref<?x?x?x64xf16, strided<[?, ?, ?, 1], offset: ?>> -> !warp.channel<64x64xf16, 64, depth = 1>
+  %c1 = arith.constant 1 : index
+  scf.for %j = %lo to %hi step %c1 {
+    // CHECK: warp.put %[[KC]][%{{.+}}]
+    warp.put %kc[%j] : !warp.channel<64x64xf16, 64, depth = 1>
+    // CHECK: warp.get %[[KC]][%{{.+}}] pending(0)
+    %k = warp.get %kc[%j] pending(0) : !warp.channel<64x64xf16, 64, depth = 1> -> !warp.buffer<64x64xf16, 64>
+  }
+  // CHECK: warp.wait pending(1)
+  warp.wait pending(1)
+  // CHECK: %[[F:.+]] = warp.load %[[BUF]]
+  %f = warp.load %buf : !warp.buffer<128x64xf16, 64> -> !warp.fragment<128x64xf16>
+  // CHECK: warp.store %[[F]] to %[[BUF]]
+  warp.store %f to %buf : !warp.fragment<128x64xf16>, !warp.buffer<128x64xf16, 64>
+  // CHECK: warp.barrier
+  warp.barrier
+  // CHECK: warp.copy_out %[[BUF]] to
+  warp.copy_out %buf to %view[%b, %h, %row] : !warp.buffer<128x64xf16, 64>, memref<?x?x?x64xf16, strided<[?, ?, ?, 1], offset: ?>>
+  // CHECK: warp.return
+  warp.return
+}
+
+// CHECK-LABEL: warp.kernel @limits(
+warp.kernel @limits(%q: !view, %limit: index) attributes {q_block = 128 : i64, warps = 4 : i64} {
+  // CHECK: warp.program{{$}}
+  %b, %h, %i = warp.program
+  // CHECK: warp.alloc :
+  %buf = warp.alloc : !warp.buffer<128x64xf16, 64>
+  // CHECK: limit(%{{.+}}) to
+  warp.copy_in %q[%b, %h, %i] limit(%limit) to %buf : !view, !warp.buffer<128x64xf16, 64>
+  // CHECK: warp.channel {{.*}} limit(%{{.+}}) offset(128) : {{.*}} -> !warp.channel<64x96xf16, 32, depth = 3>
+  %kc = warp.channel %q[%b, %h] blocks(%i to %i) limit(%limit) offset(128) : !view -> !warp.channel<64x96xf16, 32, depth = 3>
+  // CHECK: warp.wait{{$}}
+  warp.wait
+  warp.return
+}
+
+// CHECK-LABEL: func.func @compute(
+func.func @compute(%q: !warp.buffer<128x64xf16, 64>, %k: !warp.buffer<64x64xf16, 64>, %zero: !warp.fragment<128x64xf32>,
+                   %i0: index, %j0: index, %parts: !warp.fragment<128xf32, partial>, %rows: !warp.fragment<128xi1>,
+                   %view: memref<?x?x?xf32, strided<[?, ?, 1], offset: ?>>, %b: index, %h: index, %row: index) {
+  // CHECK: %[[M:.+]] = warp.fill 0xFF800000 : f32
+  %m = warp.fill 0xFF800000 : f32 -> !warp.fragment<128xf32>
+  // CHECK: %[[S:.+]] = warp.mma %{{.+}}, %{{.+}} acc(%{{.+}}) transpose_b
+  %s = warp.mma %q, %k acc(%zero) transpose_b : !warp.buffer<128x64xf16, 64>, !warp.buffer<64x64xf16, 64> -> !warp.fragment<128x64xf32>
+  // CHECK: warp.map ins(%[[S]], %[[M]] : {{.*}}) at(%{{.+}}, %{{.+}}) -> !warp.fragment<128x64xf32>
+  %r = warp.map ins(%s, %m : !warp.fragment<128x64xf32>, !warp.fragment<128xf32>) at(%i0, %j0) -> !warp.fragment<128x64xf32> {
+  ^bb0(%x: f32, %y: f32, %i: index, %j: index):
+    %d = arith.subf %x, %y : f32
+    warp.yield %d : f32
+  }
+  // CHECK: warp.reduce max %[[S]] init(%[[M]])
+  %m1 = warp.reduce max %s init(%m) : !warp.fragment<128x64xf32>, !warp.fragment<128xf32>
+  // CHECK: %[[L:.+]] = warp.collect %{{.+}} : !warp.fragment<128xf32, partial> -> !warp.fragment<128xf32>
+  %l = warp.collect %parts : !warp.fragment<128xf32, partial> -> !warp.fragment<128xf32>
+  // CHECK: warp.any
+  %c = warp.any %rows : !warp.fragment<128xi1>
+  %lse = warp.map ins(%l : !warp.fragment<128xf32>) at(%i0) -> !warp.fragment<128xf32> {
+  ^bb0(%x: f32, %i: index):
+    warp.yield %x : f32
+  }
+  // CHECK: warp.store_rows
+  warp.store_rows %lse to %view[%b, %h, %row] : !warp.fragment<128xf32>, memref<?x?x?xf32, strided<[?, ?, 1], offset: ?>>
+  return
+}
