@@ -1,7 +1,8 @@
 //===- Attention.cpp - Row by row, twice ----------------------------------===//
 //
 // In: a problem and the rows wanted. Out: their O and LSE in fp64, or as the
-// unfused computation has them. Each row stands alone, so threads share nothing.
+// unfused computation has them. Each row stands alone, so threads share
+// nothing.
 //
 //===----------------------------------------------------------------------===//
 #include "flashc/Reference/Attention.h"
@@ -124,7 +125,8 @@ void referenceRow(const RowWork &work, RowValues &out, size_t at) {
   const AttentionProblem &p = work.p;
   std::vector<double> x = work.scores<double>();
   for (size_t n = 0; n < x.size(); ++n) {
-    double size = p.scale * absDot(work.q.data(), work.key(work.keys[n]), p.headDim());
+    double size =
+        p.scale * absDot(work.q.data(), work.key(work.keys[n]), p.headDim());
     if (std::isfinite(x[n]))
       size = std::max(size, std::fabs(x[n]));
     out.scoreSize[at] = std::max(out.scoreSize[at], size);

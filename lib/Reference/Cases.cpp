@@ -52,21 +52,24 @@ template <typename F> void each(HostTensor &t, F value) {
 }
 
 /// O must be V of the same row, bit for bit.
-std::string equalsV(const AttentionProblem &p, const HostTensor &o, const float *) {
+std::string equalsV(const AttentionProblem &p, const HostTensor &o,
+                    const float *) {
   int64_t group = p.heads() / p.kvHeads();
   for (int64_t b = 0; b < p.batch(); ++b)
     for (int64_t h = 0; h < p.heads(); ++h)
       for (int64_t i = 0; i < p.sq(); ++i)
         for (int64_t d = 0; d < p.valueHeadDim(); ++d)
           if (o.get(b, h, i, d) != p.v.get(b, h / group, i, d))
-            return fmt::format("o[{},{},{},{}] is {}, but v there is {}", b, h, i, d,
-                               o.get(b, h, i, d), p.v.get(b, h / group, i, d));
+            return fmt::format("o[{},{},{},{}] is {}, but v there is {}", b, h,
+                               i, d, o.get(b, h, i, d),
+                               p.v.get(b, h / group, i, d));
   return "";
 }
 
 /// Rows lo to hi - 1 of every head: O = 0 and LSE = -inf.
 auto emptyRows(int64_t lo, int64_t hi) {
-  return [=](const AttentionProblem &p, const HostTensor &o, const float *lse) -> std::string {
+  return [=](const AttentionProblem &p, const HostTensor &o,
+             const float *lse) -> std::string {
     for (int64_t b = 0; b < p.batch(); ++b)
       for (int64_t h = 0; h < p.heads(); ++h)
         for (int64_t i = lo; i < hi; ++i) {
@@ -79,19 +82,22 @@ auto emptyRows(int64_t lo, int64_t hi) {
   };
 }
 
-std::string noEmptyRow(const AttentionProblem &p, const HostTensor &, const float *lse) {
+std::string noEmptyRow(const AttentionProblem &p, const HostTensor &,
+                       const float *lse) {
   for (int64_t n = 0; n < p.batch() * p.heads() * p.sq(); ++n)
     if (lse[n] == -kInf)
       return fmt::format("lse {} is -inf, but every row sees a key", n);
   return "";
 }
 
-/// The description with an additive bias of shape Sq x Sk as its score function.
+/// The description with an additive bias of shape Sq x Sk as its score
+/// function.
 std::string biasModule(const AttentionProblem &p) {
   auto tensor = [&](int64_t d) {
     return fmt::format("tensor<?x?x?x{}x{}>", d, elementName(p.dtype()).str());
   };
-  return fmt::format(R"(func.func @attention(%q: {0}, %k: {0}, %v: {1}, %bias: tensor<?x?xf32>) -> ({1}, tensor<?x?x?xf32>) {{
+  return fmt::format(
+      R"(func.func @attention(%q: {0}, %k: {0}, %v: {1}, %bias: tensor<?x?xf32>) -> ({1}, tensor<?x?x?xf32>) {{
   %o, %lse = attn.forward %q, %k, %v captures(%bias : tensor<?x?xf32>) scale({2:e}) layout({3})
       : {0}, {0}, {1} -> ({1}, tensor<?x?x?xf32>) {{
   ^bb0(%s: f32, %b: index, %h: index, %i: index, %j: index, %m: tensor<?x?xf32>):
@@ -102,8 +108,8 @@ std::string biasModule(const AttentionProblem &p) {
   return %o, %lse : {1}, tensor<?x?x?xf32>
 }}
 )",
-                     tensor(p.headDim()), tensor(p.valueHeadDim()), p.scale,
-                     layoutName(p.layout).str());
+      tensor(p.headDim()), tensor(p.valueHeadDim()), p.scale,
+      layoutName(p.layout).str());
 }
 
 /// Give the problem the bias `value(i, j)`.
@@ -112,7 +118,8 @@ template <typename F> void addBias(AttentionProblem &p, F value) {
   for (int64_t i = 0; i < p.sq(); ++i)
     for (int64_t j = 0; j < p.sk(); ++j)
       bias.data.push_back(value(i, j));
-  p.score = [data = bias.data, sk = p.sk()](double x, int64_t, int64_t, int64_t i, int64_t j) {
+  p.score = [data = bias.data, sk = p.sk()](double x, int64_t, int64_t,
+                                            int64_t i, int64_t j) {
     return x + double(data[i * sk + j]);
   };
   p.captures.push_back(std::move(bias));
@@ -136,37 +143,57 @@ void rowsWithoutKeys(List &list) {
   list.add("case 1: one row all masked", p).expect = emptyRows(33, 34);
   // Bottom-right above top-left: of 71 rows over 70 keys the first sees none.
   list.add("case 1: one row outside every band",
-           problem({.sq = 71, .sk = 70}, MaskExpr::both(MaskExpr::causal(), MaskExpr::window(100, -1))))
+           problem(
+               {.sq = 71, .sk = 70},
+               MaskExpr::both(MaskExpr::causal(), MaskExpr::window(100, -1))))
       .expect = emptyRows(0, 1);
-  list.add("case 1: no row sees a key", problem({}, MaskExpr::prefix(0))).expect = emptyRows(0, 64);
+  list.add("case 1: no row sees a key", problem({}, MaskExpr::prefix(0)))
+      .expect = emptyRows(0, 64);
   for (Element element : {Element::F16, Element::BF16}) {
     Shape shape{.sq = 160, .sk = 32, .element = element};
     std::string type = elementName(element).str();
-    list.add("case 2: causal, bottom-right, Sq 160, Sk 32, " + type, problem(shape, MaskExpr::causal())).expect = emptyRows(0, 128);
-    list.add("case 2: causal, top-left, Sq 160, Sk 32, " + type, problem(shape, MaskExpr::causalTopLeft())).expect = noEmptyRow;
+    list.add("case 2: causal, bottom-right, Sq 160, Sk 32, " + type,
+             problem(shape, MaskExpr::causal()))
+        .expect = emptyRows(0, 128);
+    list.add("case 2: causal, top-left, Sq 160, Sk 32, " + type,
+             problem(shape, MaskExpr::causalTopLeft()))
+        .expect = noEmptyRow;
   }
 }
 
 void extremeLogits(List &list) {
   // 127 * 145 * -146 + k_0 in raw scores, over sqrt(128): -2.4e5 and a spread.
-  AttentionProblem p = problem({.sq = 130, .sk = 200, .d = 128, .element = Element::BF16}, MaskExpr::none());
+  AttentionProblem p =
+      problem({.sq = 130, .sk = 200, .d = 128, .element = Element::BF16},
+              MaskExpr::none());
   Random random(4);
-  each(p.q, [](int64_t, int64_t, int64_t, int64_t d) { return d ? 145.f : 1.f; });
-  each(p.k, [&](int64_t, int64_t, int64_t, int64_t d) { return d ? -146.f : float(11 * random.normal()); });
+  each(p.q,
+       [](int64_t, int64_t, int64_t, int64_t d) { return d ? 145.f : 1.f; });
+  each(p.k, [&](int64_t, int64_t, int64_t, int64_t d) {
+    return d ? -146.f : float(11 * random.normal());
+  });
   list.add("case 4: logits near -2.4e5", p);
   for (int64_t heads : {1, 4}) {
-    AttentionProblem one = problem({.heads = heads, .kvHeads = heads, .sq = 1, .sk = 1, .element = Element::BF16}, MaskExpr::none());
+    AttentionProblem one = problem({.heads = heads,
+                                    .kvHeads = heads,
+                                    .sq = 1,
+                                    .sk = 1,
+                                    .element = Element::BF16},
+                                   MaskExpr::none());
     for (HostTensor *t : {&one.q, &one.k, &one.v})
       t->fill(133120);
-    list.add(fmt::format("case 6: Q = K = V = 133120, {} heads", heads), one).expect = equalsV;
+    list.add(fmt::format("case 6: Q = K = V = 133120, {} heads", heads), one)
+        .expect = equalsV;
   }
 }
 
 void unreadableKeys(List &list) {
   for (MaskExpr mask : {MaskExpr::none(), MaskExpr::causal()}) {
-    AttentionProblem p = problem({.batch = 3, .heads = 4, .sq = 100, .sk = 150}, mask);
+    AttentionProblem p =
+        problem({.batch = 3, .heads = 4, .sq = 100, .sk = 150}, mask);
     p.kvLengths = {100, 65, 1};
-    std::string zero = fmt::format("case 7: unused slots zero, {}", mask.text());
+    std::string zero =
+        fmt::format("case 7: unused slots zero, {}", mask.text());
     for (float junk : {0.f, kNaN, kInf, -kInf}) {
       for (HostTensor *t : {&p.k, &p.v})
         for (int64_t b = 0; b < 3; ++b)
@@ -177,7 +204,9 @@ void unreadableKeys(List &list) {
       if (junk == 0)
         list.add(zero, p);
       else
-        list.add(fmt::format("case 7: unused slots {}, {}", junk, mask.text()), p).sameAs = zero;
+        list.add(fmt::format("case 7: unused slots {}, {}", junk, mask.text()),
+                 p)
+            .sameAs = zero;
     }
   }
 }
@@ -188,16 +217,20 @@ void biases(List &list) {
   masked.mask = MaskExpr::causal();
   list.add("case 8: causal as a mask", masked);
   AttentionProblem hidden = p;
-  addBias(hidden, [](int64_t i, int64_t j) { return j <= i + 25 ? 0.f : -kInf; });
+  addBias(hidden,
+          [](int64_t i, int64_t j) { return j <= i + 25 ? 0.f : -kInf; });
   list.add("case 8: causal as a bias of -inf", hidden);
   AttentionProblem uniform = p;
-  addBias(uniform, [](int64_t i, int64_t) { return i % 7 == 3 ? -3.4e38f : 0.5f; });
+  addBias(uniform,
+          [](int64_t i, int64_t) { return i % 7 == 3 ? -3.4e38f : 0.5f; });
   list.add("case 8: a bias of -3.4e38 on a whole row", uniform);
 
   // 64 * 50 * 50 / 8 = 2e4; the masked key 0 stands at -1e4 and holds NaN in V.
-  AttentionProblem above = problem({}, MaskExpr::inverse(MaskExpr::prefix(1)), 9);
+  AttentionProblem above =
+      problem({}, MaskExpr::inverse(MaskExpr::prefix(1)), 9);
   above.q.fill(50);
-  each(above.k, [](int64_t, int64_t, int64_t s, int64_t) { return s ? -50.f : -25.f; });
+  each(above.k,
+       [](int64_t, int64_t, int64_t s, int64_t) { return s ? -50.f : -25.f; });
   for (int64_t h = 0; h < 2; ++h)
     above.v.set(0, h, 0, 5, kNaN);
   list.add("case 9: a masked key far above the others", above);
@@ -206,7 +239,8 @@ void biases(List &list) {
 void emptyProblems(List &list) {
   for (MaskExpr mask : {MaskExpr::none(), MaskExpr::causal()}) {
     std::string text = mask.text();
-    list.add("case 10: Sk = 0, " + text, problem({.sq = 40, .sk = 0}, mask)).expect = emptyRows(0, 40);
+    list.add("case 10: Sk = 0, " + text, problem({.sq = 40, .sk = 0}, mask))
+        .expect = emptyRows(0, 40);
     list.add("case 10: Sq = 0, " + text, problem({.sq = 0, .sk = 40}, mask));
     list.add("case 10: batch = 0, " + text, problem({.batch = 0}, mask));
   }
@@ -216,11 +250,21 @@ void headDims(List &list) {
   for (Element element : {Element::F16, Element::BF16}) {
     std::string type = elementName(element).str();
     for (int64_t d : {1, 7, 40, 56, 80, 96, 192, 256})
-      list.add(fmt::format("case 11: head dim {}, {}", d, type),
-               problem({.heads = 4, .sq = 77, .sk = 131, .d = d, .element = element}, MaskExpr::causal(), d));
-    for (auto [d, dv] : {std::pair<int64_t, int64_t>{192, 128}, {128, 64}, {64, 128}, {40, 7}})
+      list.add(
+          fmt::format("case 11: head dim {}, {}", d, type),
+          problem({.heads = 4, .sq = 77, .sk = 131, .d = d, .element = element},
+                  MaskExpr::causal(), d));
+    for (auto [d, dv] :
+         {std::pair<int64_t, int64_t>{192, 128}, {128, 64}, {64, 128}, {40, 7}})
       list.add(fmt::format("case 11: head dims {} and {}, {}", d, dv, type),
-               problem({.heads = 4, .sq = 77, .sk = 131, .d = d, .dv = dv, .element = element, .layout = Layout::BHSD}, MaskExpr::none(), d));
+               problem({.heads = 4,
+                        .sq = 77,
+                        .sk = 131,
+                        .d = d,
+                        .dv = dv,
+                        .element = element,
+                        .layout = Layout::BHSD},
+                       MaskExpr::none(), d));
   }
 }
 
@@ -228,7 +272,8 @@ void lengths(List &list) {
   static constexpr int64_t all[] = {1, 2, 15, 17, 63, 65, 127, 129, 257};
   for (int64_t sq : all)
     for (int64_t sk : all) {
-      AttentionProblem p = problem({.sq = sq, .sk = sk}, MaskExpr::none(), sq * 1000 + sk);
+      AttentionProblem p =
+          problem({.sq = sq, .sk = sk}, MaskExpr::none(), sq * 1000 + sk);
       p.q.fill(0);
       list.add(fmt::format("case 12: the mean of V, Sq {}, Sk {}", sq, sk), p);
     }
@@ -239,12 +284,16 @@ void windows(List &list) {
   Shape shape{.heads = 4, .sq = s, .sk = s};
   list.add("case 13: causal", problem(shape, MaskExpr::causal()));
   for (int64_t left : {s - 1, s, int64_t(-1)})
-    list.add(fmt::format("case 13: window ({}, 0)", left), problem(shape, MaskExpr::window(left, 0))).sameAs = "case 13: causal";
-  list.add("case 13: window (0, 0)", problem(shape, MaskExpr::window(0, 0))).expect = equalsV;
+    list.add(fmt::format("case 13: window ({}, 0)", left),
+             problem(shape, MaskExpr::window(left, 0)))
+        .sameAs = "case 13: causal";
+  list.add("case 13: window (0, 0)", problem(shape, MaskExpr::window(0, 0)))
+      .expect = equalsV;
 }
 
 /// A problem whose K, Q and V have these strides and offset.
-AttentionProblem viewed(AttentionProblem p, std::array<int64_t, 4> strides, int64_t offset) {
+AttentionProblem viewed(AttentionProblem p, std::array<int64_t, 4> strides,
+                        int64_t offset) {
   Random random(15);
   for (HostTensor *t : {&p.q, &p.k, &p.v}) {
     *t = HostTensor::strided(t->element, t->shape, strides, offset);
@@ -255,19 +304,33 @@ AttentionProblem viewed(AttentionProblem p, std::array<int64_t, 4> strides, int6
 }
 
 void views(List &list) {
-  list.add("case 14: 71280 batch and head pairs",
-           problem({.batch = 2970, .heads = 24, .kvHeads = 8, .sq = 3, .sk = 3, .d = 16}, MaskExpr::causal()));
-  AttentionProblem p = problem({.batch = 2, .heads = 3, .kvHeads = 3, .sq = 70, .sk = 70}, MaskExpr::causal());
+  list.add(
+      "case 14: 71280 batch and head pairs",
+      problem(
+          {.batch = 2970, .heads = 24, .kvHeads = 8, .sq = 3, .sk = 3, .d = 16},
+          MaskExpr::causal()));
+  AttentionProblem p =
+      problem({.batch = 2, .heads = 3, .kvHeads = 3, .sq = 70, .sk = 70},
+              MaskExpr::causal());
   // (length, batch, head, dim) in memory.
-  list.add("case 15: length outermost", viewed(p, {3 * 64, 64, 2 * 3 * 64, 1}, 0));
+  list.add("case 15: length outermost",
+           viewed(p, {3 * 64, 64, 2 * 3 * 64, 1}, 0));
   AttentionProblem shared = p;
   shared.k.strides = {0, 0, 64, 1};
   shared.v.strides = {0, 64 * 70, 64, 1};
   list.add("case 15: one K for every batch and head", shared);
-  list.add("case 15: base address off by one element", viewed(p, {3 * 70 * 64, 64, 3 * 64, 1}, 1)).mayCopy = true;
-  list.add("case 15: rows off by one element", viewed(p, {70 * 3 * 65, 65, 3 * 65, 1}, 0)).mayCopy = true;
-  list.add("case 15: last stride 2", viewed(p, {3 * 70 * 128, 128, 3 * 128, 2}, 0)).mayCopy = true;
-  list.add("case 15: head dim before length", viewed(p, {3 * 70 * 64, 70 * 64, 1, 70}, 0)).mayCopy = true;
+  list.add("case 15: base address off by one element",
+           viewed(p, {3 * 70 * 64, 64, 3 * 64, 1}, 1))
+      .mayCopy = true;
+  list.add("case 15: rows off by one element",
+           viewed(p, {70 * 3 * 65, 65, 3 * 65, 1}, 0))
+      .mayCopy = true;
+  list.add("case 15: last stride 2",
+           viewed(p, {3 * 70 * 128, 128, 3 * 128, 2}, 0))
+      .mayCopy = true;
+  list.add("case 15: head dim before length",
+           viewed(p, {3 * 70 * 64, 70 * 64, 1, 70}, 0))
+      .mayCopy = true;
 }
 } // namespace
 

@@ -72,10 +72,10 @@ private:
       if (report.rmsError <= bound)
         return;
       report.ok = false;
-      report.why = fmt::format("{}: relative rms error is {:.3e}, but twice "
-                               "the unfused {:.3e} plus rounding is {:.3e}",
-                               p.describe(), report.rmsError, report.rmsUnfused,
-                               bound);
+      report.why =
+          fmt::format("{}: relative rms error is {:.3e}, but twice "
+                      "the unfused {:.3e} plus rounding is {:.3e}",
+                      p.describe(), report.rmsError, report.rmsUnfused, bound);
     }
   };
 
@@ -119,14 +119,17 @@ private:
       sums.unfused += theirs * theirs;
       sums.reference += want * want;
     }
-    double rounding = 2 * u * (size + reference.norm2[at]) + r * reference.norm1[at];
+    double rounding =
+        2 * u * (size + reference.norm2[at]) + r * reference.norm1[at];
     sums.count += dv;
     sums.rounding += dv * rounding * rounding;
     report.maxError = std::max(report.maxError, error);
     report.maxUnfused = std::max(report.maxUnfused, unfusedError);
     if (!(error <= 2 * unfusedError + rounding))
-      fail(row, "o is off by {:.3e}, but twice the unfused {:.3e} plus "
-                "rounding {:.3e} is allowed", error, unfusedError, rounding);
+      fail(row,
+           "o is off by {:.3e}, but twice the unfused {:.3e} plus "
+           "rounding {:.3e} is allowed",
+           error, unfusedError, rounding);
   }
 
   void checkLse(Row row, double want, double unfused, double r) {
@@ -142,8 +145,9 @@ private:
     report.lseUnfused = std::max(report.lseUnfused, unfusedError);
     double rounding = 0x1p-23 * std::fabs(want) + r;
     if (!(error <= 2 * unfusedError + rounding))
-      fail(row, "lse {} should be {}: off by {:.3e}, but twice the unfused "
-                "{:.3e} plus rounding {:.3e} is allowed",
+      fail(row,
+           "lse {} should be {}: off by {:.3e}, but twice the unfused "
+           "{:.3e} plus rounding {:.3e} is allowed",
            got, want, error, unfusedError, rounding);
   }
 

@@ -27,14 +27,16 @@ double Random::normal() { // Box and Muller
     hasSpare = false;
     return spare;
   }
-  double radius = std::sqrt(-2 * std::log((double(next() >> 11) + 1) * 0x1p-53));
+  double radius =
+      std::sqrt(-2 * std::log((double(next() >> 11) + 1) * 0x1p-53));
   double angle = 2 * std::numbers::pi * double(next() >> 11) * 0x1p-53;
   spare = radius * std::sin(angle);
   hasSpare = true;
   return radius * std::cos(angle);
 }
 
-void reference::fillNormal(HostTensor &tensor, Random &random, double deviation) {
+void reference::fillNormal(HostTensor &tensor, Random &random,
+                           double deviation) {
   for (int64_t b = 0; b < tensor.shape[0]; ++b)
     for (int64_t h = 0; h < tensor.shape[1]; ++h)
       for (int64_t s = 0; s < tensor.shape[2]; ++s)
@@ -56,8 +58,9 @@ struct KernelClass {
 int64_t drawHeadDim(Random &random) {
   static constexpr int64_t usual[] = {8,  16, 24, 32,  40,  48,  56,  64,  72,
                                       80, 88, 96, 112, 128, 160, 192, 224, 256};
-  static constexpr int64_t odd[] = {9,  10, 11, 15, 17,  20,  31,  33,  47,  50,  63,
-                                    65, 77, 95, 97, 100, 127, 129, 150, 191, 193, 255};
+  static constexpr int64_t odd[] = {9,   10,  11,  15,  17,  20, 31, 33,
+                                    47,  50,  63,  65,  77,  95, 97, 100,
+                                    127, 129, 150, 191, 193, 255};
   int64_t dim = random.chance(70) ? random.pick(usual) : random.pick(odd);
   // Large dims cost the most and show the least: fewer of them.
   return dim > 128 && random.chance(40) ? random.pick(usual) : dim;
@@ -117,7 +120,7 @@ std::string drawTiles(Random &random, int64_t dims, bool smallTiles) {
 KernelClass drawClass(Random &random, const DrawOptions &options) {
   KernelClass k;
   int64_t type = random.range(0, 2);
-  k.element = type == 2 && options.withF32                     ? Element::F32
+  k.element = type == 2 && options.withF32    ? Element::F32
               : type == 1 && options.withBF16 ? Element::BF16
                                               : Element::F16;
   k.layout = random.chance(50) ? Layout::BSHD : Layout::BHSD;
@@ -178,7 +181,8 @@ TestCase reference::drawProblem(uint64_t seed, const DrawOptions &options) {
   Random classRandom(options.kernels ? seed % options.kernels : seed);
   KernelClass k = drawClass(classRandom, options);
   Random random(seed ^ 0x5eed'0000'0000);
-  int64_t batch = random.range(1, 4), sq = drawLength(random), sk = drawLength(random);
+  int64_t batch = random.range(1, 4), sq = drawLength(random),
+          sk = drawLength(random);
   if (random.chance(50))
     sk = sq;
   auto work = [&] {
@@ -195,9 +199,12 @@ TestCase reference::drawProblem(uint64_t seed, const DrawOptions &options) {
   p.scale = 1 / std::sqrt(double(k.headDim));
   p.mask = k.mask;
   p.q = drawArray(random, k.element, {batch, k.heads, sq, k.headDim}, k.layout);
-  p.k = drawArray(random, k.element, {batch, k.kvHeads, sk, k.headDim}, k.layout);
-  p.v = drawArray(random, k.element, {batch, k.kvHeads, sk, k.valueHeadDim}, k.layout);
-  fillNormal(p.q, random, random.chance(20) ? 6 : 1); // sometimes a peaked softmax
+  p.k =
+      drawArray(random, k.element, {batch, k.kvHeads, sk, k.headDim}, k.layout);
+  p.v = drawArray(random, k.element, {batch, k.kvHeads, sk, k.valueHeadDim},
+                  k.layout);
+  fillNormal(p.q, random,
+             random.chance(20) ? 6 : 1); // sometimes a peaked softmax
   fillNormal(p.k, random);
   fillNormal(p.v, random);
   if (k.kvLengths)
@@ -205,6 +212,7 @@ TestCase reference::drawProblem(uint64_t seed, const DrawOptions &options) {
   test.tiles = k.tiles;
   test.staticHeads = k.staticHeads;
   test.withLse = k.withLse;
-  test.name = fmt::format("draw {}: {} tiles {}", seed, p.describe(), test.tiles);
+  test.name =
+      fmt::format("draw {}: {} tiles {}", seed, p.describe(), test.tiles);
   return test;
 }

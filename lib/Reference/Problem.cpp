@@ -85,7 +85,8 @@ static float load(const HostTensor &tensor, int64_t index) {
   }
   uint16_t bits;
   std::memcpy(&bits, at, 2);
-  return tensor.element == Element::F16 ? halfToFloat(bits) : bfloatToFloat(bits);
+  return tensor.element == Element::F16 ? halfToFloat(bits)
+                                        : bfloatToFloat(bits);
 }
 
 static void save(HostTensor &tensor, int64_t index, float value) {
@@ -164,10 +165,9 @@ std::string MaskExpr::text() const {
 }
 
 std::string AttentionProblem::describe() const {
-  return fmt::format("{} {} B{} H{}/{} Sq{} Sk{} D{}/{} {}{}{}",
-                     elementName(dtype()).str(), layoutName(layout).str(),
-                     batch(), heads(), kvHeads(), sq(), sk(), headDim(),
-                     valueHeadDim(), mask.text(),
-                     kvLengths.empty() ? "" : " kv-lengths",
-                     score ? " score" : "");
+  return fmt::format(
+      "{} {} B{} H{}/{} Sq{} Sk{} D{}/{} {}{}{}", elementName(dtype()).str(),
+      layoutName(layout).str(), batch(), heads(), kvHeads(), sq(), sk(),
+      headDim(), valueHeadDim(), mask.text(),
+      kvLengths.empty() ? "" : " kv-lengths", score ? " score" : "");
 }

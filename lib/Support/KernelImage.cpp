@@ -46,22 +46,15 @@ json::Value Manifest::toJSON() const {
   json::Array list;
   for (const KernelParam &param : params)
     list.push_back(paramToJSON(param));
-  return json::Object{{"format", kFormat},
-                      {"q_block", qBlock},
-                      {"kv_block", kvBlock},
-                      {"stages", stages},
-                      {"warps", warps},
-                      {"shared_bytes", sharedBytes},
-                      {"registers", registers},
-                      {"spill_bytes", spillBytes},
-                      {"head_dim", headDim},
-                      {"value_head_dim", valueHeadDim},
-                      {"dtype", dtype},
-                      {"alignment", alignment},
-                      {"scale", scale},
-                      {"mask", mask},
-                      {"layout", layout},
-                      {"params", std::move(list)}};
+  return json::Object{
+      {"format", kFormat},      {"q_block", qBlock},
+      {"kv_block", kvBlock},    {"stages", stages},
+      {"warps", warps},         {"shared_bytes", sharedBytes},
+      {"registers", registers}, {"spill_bytes", spillBytes},
+      {"head_dim", headDim},    {"value_head_dim", valueHeadDim},
+      {"dtype", dtype},         {"alignment", alignment},
+      {"scale", scale},         {"mask", mask},
+      {"layout", layout},       {"params", std::move(list)}};
 }
 
 static bool paramFromJSON(const json::Value &value, KernelParam &param,
@@ -128,9 +121,10 @@ static bool manifestFromJSON(const json::Value &value, Manifest &m,
       !map.map("registers", m.registers) ||
       !map.map("spill_bytes", m.spillBytes) ||
       !map.map("head_dim", m.headDim) ||
-      !map.map("value_head_dim", m.valueHeadDim) || !map.map("dtype", m.dtype) ||
-      !map.map("alignment", m.alignment) || !map.map("scale", m.scale) ||
-      !map.map("mask", m.mask) || !map.map("layout", m.layout))
+      !map.map("value_head_dim", m.valueHeadDim) ||
+      !map.map("dtype", m.dtype) || !map.map("alignment", m.alignment) ||
+      !map.map("scale", m.scale) || !map.map("mask", m.mask) ||
+      !map.map("layout", m.layout))
     return false;
   const json::Array *list = object->getArray("params");
   if (!list) {

@@ -34,9 +34,7 @@ constexpr DTypeRow kDTypes[] = {
     {D::U16, "u2", "uint16", 2},  {D::U32, "u4", "uint32", 4},
     {D::U64, "u8", "uint64", 8},  {D::Bool, "b1", "bool", 1}};
 
-const DTypeRow &row(D dtype) {
-  return kDTypes[static_cast<size_t>(dtype)];
-}
+const DTypeRow &row(D dtype) { return kDTypes[static_cast<size_t>(dtype)]; }
 
 constexpr llvm::StringLiteral kMagic("\x93NUMPY");
 
@@ -202,9 +200,10 @@ std::optional<int64_t> bytesOf(llvm::ArrayRef<int64_t> shape, int64_t element) {
 
 std::string headerText(const NpyArray &array) {
   llvm::StringRef code = row(array.dtype).code;
-  return fmt::format("{{'descr': '{}{}', 'fortran_order': False, 'shape': {}, }}",
-                     row(array.dtype).bytes == 1 ? '|' : '<', code.str(),
-                     shapeText(array.shape));
+  return fmt::format(
+      "{{'descr': '{}{}', 'fortran_order': False, 'shape': {}, }}",
+      row(array.dtype).bytes == 1 ? '|' : '<', code.str(),
+      shapeText(array.shape));
 }
 } // namespace
 
@@ -278,9 +277,10 @@ llvm::Error flashc::writeNpy(llvm::StringRef path, const NpyArray &array) {
   char version[2] = {static_cast<char>(wide ? 2 : 1), 0};
   char length[4];
   llvm::support::endian::write32le(length, text.size());
-  return writeFile(path, {kMagic, llvm::StringRef(version, 2),
-                          llvm::StringRef(length, wide ? 4 : 2), text,
-                          llvm::StringRef(array.data.data(), array.data.size())});
+  return writeFile(path,
+                   {kMagic, llvm::StringRef(version, 2),
+                    llvm::StringRef(length, wide ? 4 : 2), text,
+                    llvm::StringRef(array.data.data(), array.data.size())});
 }
 
 llvm::Error flashc::checkNpy(const NpyArray &array, llvm::StringRef what,

@@ -26,8 +26,11 @@ struct TestCase {
   bool mayCopy = false;
   /// The name of an earlier case whose O and LSE this one equals bit for bit.
   std::string sameAs;
-  /// More than the error rule: empty if the result is right, else what is wrong.
-  std::function<std::string(const AttentionProblem &, const HostTensor &o, const float *lse)> expect;
+  /// More than the error rule: empty if the result is right, else what is
+  /// wrong.
+  std::function<std::string(const AttentionProblem &, const HostTensor &o,
+                            const float *lse)>
+      expect;
 };
 
 /// Cases 1, 2, 4, 6 to 8, 10 to 15 of docs/cases (9 too), forward. `bf16` and
@@ -48,8 +51,8 @@ struct DrawOptions {
   bool smallTiles = false;
 };
 
-/// Draw number `seed` of the random sweep: always the same for the same seed and
-/// options, on every machine.
+/// Draw number `seed` of the random sweep: always the same for the same seed
+/// and options, on every machine.
 TestCase drawProblem(uint64_t seed, const DrawOptions &options = {});
 
 /// Numbers that are the same on every machine.
@@ -59,7 +62,8 @@ public:
   uint64_t next();
   /// Uniform in lo to hi, both included.
   int64_t range(int64_t lo, int64_t hi) {
-    return lo + static_cast<int64_t>(next() % static_cast<uint64_t>(hi - lo + 1));
+    return lo +
+           static_cast<int64_t>(next() % static_cast<uint64_t>(hi - lo + 1));
   }
   bool chance(int percent) { return range(0, 99) < percent; }
   template <typename T, size_t N> T pick(const T (&list)[N]) {

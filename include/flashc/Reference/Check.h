@@ -33,9 +33,9 @@ struct ErrorReport {
 /// with u the unit roundoff of the element type, e the error of the unfused
 /// computation on the same row, and p, v, x as in `attn.forward`:
 ///
-///     |O_d - ref_d|  <=  2 max_d e_d  +  2u max_d |ref_d|  +  2u max_d |p v_d|_2  +  r max_d |p v_d|_1
-///     |LSE - ref|    <=  2 e          +  2^-23 |ref|       +  r
-///     r               =  2^-22 (1 + max_j scale |q|.|k_j|)
+///     |O_d - ref_d|  <=  2 max_d e_d  +  2u max_d |ref_d|  +  2u max_d |p
+///     v_d|_2  +  r max_d |p v_d|_1 |LSE - ref|    <=  2 e          +  2^-23
+///     |ref|       +  r r               =  2^-22 (1 + max_j scale |q|.|k_j|)
 ///
 /// In words, beyond twice the unfused error: one ulp of the result; every p_j
 /// rounded once to the element type, as independent errors (their standard

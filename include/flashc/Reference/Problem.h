@@ -67,7 +67,17 @@ struct HostTensor {
 /// `offset = n - Sq`: causal is j <= i + offset, its top-left form j <= i, and
 /// a window i + offset - left <= j <= i + offset + right (-1: unbounded).
 struct MaskExpr {
-  enum class Kind { None, Causal, CausalTopLeft, Window, Prefix, KeyLength, And, Or, Not };
+  enum class Kind {
+    None,
+    Causal,
+    CausalTopLeft,
+    Window,
+    Prefix,
+    KeyLength,
+    And,
+    Or,
+    Not
+  };
   Kind kind = Kind::None;
   int64_t left = -1, right = -1; // window; `left` is also the prefix's length
   std::vector<MaskExpr> parts;   // and, or, not
@@ -75,11 +85,19 @@ struct MaskExpr {
   static MaskExpr none() { return {}; }
   static MaskExpr causal() { return {Kind::Causal, -1, -1, {}}; }
   static MaskExpr causalTopLeft() { return {Kind::CausalTopLeft, -1, -1, {}}; }
-  static MaskExpr window(int64_t left, int64_t right) { return {Kind::Window, left, right, {}}; }
-  static MaskExpr prefix(int64_t length) { return {Kind::Prefix, length, -1, {}}; }
+  static MaskExpr window(int64_t left, int64_t right) {
+    return {Kind::Window, left, right, {}};
+  }
+  static MaskExpr prefix(int64_t length) {
+    return {Kind::Prefix, length, -1, {}};
+  }
   static MaskExpr keyLength() { return {Kind::KeyLength, -1, -1, {}}; }
-  static MaskExpr both(MaskExpr a, MaskExpr b) { return {Kind::And, -1, -1, {a, b}}; }
-  static MaskExpr either(MaskExpr a, MaskExpr b) { return {Kind::Or, -1, -1, {a, b}}; }
+  static MaskExpr both(MaskExpr a, MaskExpr b) {
+    return {Kind::And, -1, -1, {a, b}};
+  }
+  static MaskExpr either(MaskExpr a, MaskExpr b) {
+    return {Kind::Or, -1, -1, {a, b}};
+  }
   static MaskExpr inverse(MaskExpr a) { return {Kind::Not, -1, -1, {a}}; }
 
   bool visible(int64_t i, int64_t j, int64_t sq, int64_t keys) const;
@@ -119,7 +137,9 @@ struct AttentionProblem {
   int64_t headDim() const { return q.shape[3]; }
   int64_t valueHeadDim() const { return v.shape[3]; }
   /// Keys of batch b: Sk, or its key length.
-  int64_t keys(int64_t b) const { return kvLengths.empty() ? sk() : kvLengths[b]; }
+  int64_t keys(int64_t b) const {
+    return kvLengths.empty() ? sk() : kvLengths[b];
+  }
   bool visible(int64_t b, int64_t i, int64_t j) const {
     return j < keys(b) && mask.visible(i, j, sq(), keys(b));
   }

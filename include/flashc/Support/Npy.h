@@ -17,7 +17,18 @@ namespace flashc {
 /// no name in NumPy and travels as U16.
 struct NpyArray {
   enum class DType {
-    F16, F32, F64, I8, I16, I32, I64, U8, U16, U32, U64, Bool
+    F16,
+    F32,
+    F64,
+    I8,
+    I16,
+    I32,
+    I64,
+    U8,
+    U16,
+    U32,
+    U64,
+    Bool
   };
   DType dtype = DType::F32;
   llvm::SmallVector<int64_t> shape;
@@ -51,7 +62,8 @@ llvm::Expected<NpyArray> readNpy(llvm::StringRef path);
 /// As `readNpy`, from bytes; `name` stands for the path in errors.
 llvm::Expected<NpyArray> parseNpy(llvm::StringRef bytes, llvm::StringRef name);
 
-/// Write format version 1.0 (2.0 where the header needs it), whole or not at all.
+/// Write format version 1.0 (2.0 where the header needs it), whole or not at
+/// all.
 llvm::Error writeNpy(llvm::StringRef path, const NpyArray &array);
 
 /// The error of an array whose rank or dtype is not the expected one; success

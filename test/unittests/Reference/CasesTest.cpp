@@ -37,7 +37,8 @@ TEST_CASE("draws: the same seed gives the same problem") {
     CHECK(a.problem.q.storage == b.problem.q.storage);
   }
   // A change of the sweep shows here: change the words with the generator.
-  CHECK(drawProblem(3).name == "draw 3: f32 bhsd B2 H4/1 Sq49 Sk49 D80/80 causal tiles auto");
+  CHECK(drawProblem(3).name ==
+        "draw 3: f32 bhsd B2 H4/1 Sq49 Sk49 D80/80 causal tiles auto");
 }
 
 TEST_CASE("draws: what the sweep covers") {
@@ -57,11 +58,17 @@ TEST_CASE("draws: what the sweep covers") {
     seen["and"] += p.mask.text().find('&') != std::string::npos;
     seen["not"] += p.mask.text().find('!') != std::string::npos;
     seen["window"] += p.mask.text().find("window") != std::string::npos;
-    seen["gaps"] += p.q.strides[2] * p.q.shape[2] + p.q.strides[1] * p.q.shape[1] != p.q.strides[0] + p.q.shape[3];
-    CHECK(p.sq() * p.sk() * p.batch() * p.heads() * (p.headDim() + p.valueHeadDim()) <= 1'000'000);
+    seen["gaps"] +=
+        p.q.strides[2] * p.q.shape[2] + p.q.strides[1] * p.q.shape[1] !=
+        p.q.strides[0] + p.q.shape[3];
+    CHECK(p.sq() * p.sk() * p.batch() * p.heads() *
+              (p.headDim() + p.valueHeadDim()) <=
+          1'000'000);
   }
-  for (const char *what : {"f16", "bf16", "f32", "bshd", "bhsd", "auto", "paper", "QxK", "odd head dim", "large head dim",
-                           "two head dims", "groups", "key lengths", "or", "and", "not", "window", "gaps"}) {
+  for (const char *what :
+       {"f16", "bf16", "f32", "bshd", "bhsd", "auto", "paper", "QxK",
+        "odd head dim", "large head dim", "two head dims", "groups",
+        "key lengths", "or", "and", "not", "window", "gaps"}) {
     INFO(what);
     CHECK(seen[what] >= 15);
   }

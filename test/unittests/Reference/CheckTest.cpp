@@ -18,7 +18,9 @@ struct Result {
 /// The unfused computation as if a kernel had made it.
 Result unfused(const AttentionProblem &p) {
   RowValues values = unfusedAttention(p, sampleRows(p, int64_t(1) << 40));
-  Result r{HostTensor::dense(p.dtype(), {p.batch(), p.heads(), p.sq(), p.valueHeadDim()}, p.layout),
+  Result r{HostTensor::dense(p.dtype(),
+                             {p.batch(), p.heads(), p.sq(), p.valueHeadDim()},
+                             p.layout),
            std::vector<float>(p.batch() * p.heads() * p.sq())};
   for (size_t at = 0; at < values.rows.size(); ++at) {
     Row row = values.rows[at];
@@ -74,24 +76,31 @@ TEST_CASE("rule: a wrong scale, a wrong element, a wrong lse") {
   Result r = unfused(p);
   r.o.set(0, 1, 150, 3, r.o.get(0, 1, 150, 3) + 0.05f);
   ErrorReport report = checkError(p, r.o, r.lse.data());
-  CHECK_THAT(report.why, Catch::Contains("batch 0 head 1 row 150: o is off by"));
+  CHECK_THAT(report.why,
+             Catch::Contains("batch 0 head 1 row 150: o is off by"));
   r = unfused(p);
   r.lse[7] += 1e-4f;
-  CHECK_THAT(checkError(p, r.o, r.lse.data()).why, Catch::Contains("row 7: lse"));
+  CHECK_THAT(checkError(p, r.o, r.lse.data()).why,
+             Catch::Contains("row 7: lse"));
 }
 
-TEST_CASE("rule: NaN anywhere and rows without keys are looked at in every row") {
-  AttentionProblem p = example(Element::F16, MaskExpr::both(MaskExpr::causal(), MaskExpr::prefix(300)));
+TEST_CASE(
+    "rule: NaN anywhere and rows without keys are looked at in every row") {
+  AttentionProblem p = example(
+      Element::F16, MaskExpr::both(MaskExpr::causal(), MaskExpr::prefix(300)));
   p.kvLengths = {150}; // the first 50 rows see nothing
   Result good = unfused(p);
   CHECK(checkError(p, good.o, good.lse.data(), 1).ok);
   Result r = good;
   r.o.set(0, 0, 111, 63, std::nanf(""));
-  CHECK_THAT(checkError(p, r.o, r.lse.data(), 1).why, Catch::Contains("row 111: o[63] is nan"));
+  CHECK_THAT(checkError(p, r.o, r.lse.data(), 1).why,
+             Catch::Contains("row 111: o[63] is nan"));
   r = good;
   r.o.set(0, 1, 49, 0, 1e-7f);
-  CHECK_THAT(checkError(p, r.o, r.lse.data(), 1).why, Catch::Contains("sees no key, so it is 0"));
+  CHECK_THAT(checkError(p, r.o, r.lse.data(), 1).why,
+             Catch::Contains("sees no key, so it is 0"));
   r = good;
   r.lse[49] = -1e30f;
-  CHECK_THAT(checkError(p, r.o, r.lse.data(), 1).why, Catch::Contains("sees no key, so it is -inf"));
+  CHECK_THAT(checkError(p, r.o, r.lse.data(), 1).why,
+             Catch::Contains("sees no key, so it is -inf"));
 }

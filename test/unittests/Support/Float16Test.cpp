@@ -13,15 +13,17 @@ namespace {
 double valueOf(uint16_t bits, int mantissaBits, int bias) {
   int exponent = (bits & 0x7fff) >> mantissaBits;
   int mantissa = bits & ((1 << mantissaBits) - 1);
-  double value = exponent ? std::ldexp(mantissa + (1 << mantissaBits), exponent - bias - mantissaBits)
+  double value = exponent ? std::ldexp(mantissa + (1 << mantissaBits),
+                                       exponent - bias - mantissaBits)
                           : std::ldexp(mantissa, 1 - bias - mantissaBits);
   return bits & 0x8000 ? -value : value;
 }
 
-/// Every pattern comes back, and between two neighbours the nearer one (the even
-/// one half way) is taken.
+/// Every pattern comes back, and between two neighbours the nearer one (the
+/// even one half way) is taken.
 template <typename ToFloat, typename FromFloat>
-void checkAll(int mantissaBits, int bias, uint16_t infinity, ToFloat toFloat, FromFloat fromFloat) {
+void checkAll(int mantissaBits, int bias, uint16_t infinity, ToFloat toFloat,
+              FromFloat fromFloat) {
   int wrong = 0;
   for (uint32_t bits = 0; bits < infinity; ++bits) {
     float value = toFloat(bits);

@@ -16,7 +16,8 @@ TEST_CASE("targets: every known arch is found under its name") {
     REQUIRE(bool(target));
     CHECK(target->arch == arch);
     CHECK(target->isCPU == (arch == "cpu"));
-    CHECK(target->sharedBytesPerBlock + target->sharedBytesReservedPerBlock == target->sharedBytesPerSM);
+    CHECK(target->sharedBytesPerBlock + target->sharedBytesReservedPerBlock ==
+          target->sharedBytesPerSM);
   }
 }
 
@@ -33,14 +34,19 @@ TEST_CASE("targets: shared memory and features") {
 }
 
 TEST_CASE("targets: an sram override replaces the block's bytes") {
-  CHECK(llvm::cantFail(lookupTarget("sm_80", 49152)).sharedBytesPerBlock == 49152);
-  CHECK(llvm::cantFail(lookupTarget("cpu", 4 << 20)).sharedBytesPerBlock == 4 << 20);
+  CHECK(llvm::cantFail(lookupTarget("sm_80", 49152)).sharedBytesPerBlock ==
+        49152);
+  CHECK(llvm::cantFail(lookupTarget("cpu", 4 << 20)).sharedBytesPerBlock ==
+        4 << 20);
 }
 
 TEST_CASE("targets: errors name both values and what to do") {
-  CHECK(errorOf("sm_99", 0) == "target arch 'sm_99' is not known; use one of cpu, sm_75, sm_80, sm_86, sm_89, sm_90");
+  CHECK(errorOf("sm_99", 0) == "target arch 'sm_99' is not known; use one of "
+                               "cpu, sm_75, sm_80, sm_86, sm_89, sm_90");
   CHECK(errorOf("sm_86", 166912) ==
-        "sram size 166912 is more than the 101376 bytes that a block of sm_86 can have; give at most that");
+        "sram size 166912 is more than the 101376 bytes that a block of sm_86 "
+        "can have; give at most that");
   CHECK(errorOf("cpu", -1) ==
-        "sram size -1 of target cpu is negative; give a number of bytes, or 0 for all 1048576 that it has");
+        "sram size -1 of target cpu is negative; give a number of bytes, or 0 "
+        "for all 1048576 that it has");
 }

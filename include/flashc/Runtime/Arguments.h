@@ -1,0 +1,43 @@
+//===- Arguments.h - From arrays to kernel parameters -----------*- C++ -*-===//
+#ifndef FLASHC_RUNTIME_ARGUMENTS_H
+#define FLASHC_RUNTIME_ARGUMENTS_H
+
+#include "flashc/Support/KernelImage.h"
+
+#include "llvm/ADT/ArrayRef.h"
+
+namespace flashc {
+
+/// An array on a device, for one parameter of a manifest. Q, K, V and O in the
+/// order batch, head, length, head dim whatever the layout; the layout is in
+/// the strides.
+struct ArrayArg {
+  /// Address of element 0.
+  uint64_t pointer = 0;
+  llvm::SmallVector<int64_t, 4> shape;
+  /// In elements; may be left empty for contiguous arrays.
+  llvm::SmallVector<int64_t, 4> strides;
+};
+
+/// Parameters in the order and the sizes that the kernel has them.
+struct PackedArguments {
+  /// Blocks of the one-dimensional grid. 0: nothing is to be launched.
+  uint32_t grid = 0;
+  uint32_t threads = 0;
+  /// One slot a parameter; a 32-bit one uses the low half.
+  std::vector<uint64_t> slots;
+};
+
+/// Check the arrays against the manifest and against each other, and lay out
+/// the parameters. Refused, naming the kernel, the array and both values: a
+/// wrong number of arrays, ranks, static sizes and strides (a last stride that
+/// is not 1 among them), sizes that disagree between arrays, null pointers,
+/// addresses and strides that are not a multiple of the manifest's alignment,
+/// outputs that overlap themselves, and grids past 2^31 - 1 blocks.
+llvm::Expected<PackedArguments> packArguments(const std::string &kernel,
+                                              const Manifest &manifest,
+                                              llvm::ArrayRef<ArrayArg> args);
+
+} // namespace flashc
+
+#endif // FLASHC_RUNTIME_ARGUMENTS_H

@@ -1,0 +1,168 @@
+// What a launch's parameters look like, and every refusal.
+#include "unittests/Catch.h"
+
+#include "flashc/Runtime/Arguments.h"
+
+using namespace flashc;
+
+namespace {
+using Shape = llvm::SmallVector<int64_t, 4>;
+
+Manifest manifest() {
+  Shape rows{-1, -1, -1, 64}, strides{-1, -1, -1, 1};
+  Manifest m;
+  m.params = {{ParamKind::Query, "q", "f16", rows, strides},
+              {ParamKind::Key, "k", "f16", rows, strides},
+              {ParamKind::Value, "v", "f16", rows, strides},
+              {ParamKind::KvLengths, "kv_lengths", "i32", {-1}, {}},
+              {ParamKind::Capture, "bias", "f32", {-1, 5}, {}},
+              {ParamKind::Output, "o", "f16", rows, strides},
+              {ParamKind::Lse, "lse", "f32", {-1, -1, -1}, {-1, -1, 1}}};
+  m.qBlock = 64;
+  m.warps = 4;
+  m.alignment = 16;
+  return m;
+}
+
+/// B 2, Hq 6, Hkv 3, Sq 100, Sk 70 in layout bshd.
+std::vector<ArrayArg> arrays() {
+  auto bshd = [](uint64_t at, int64_t heads, int64_t length) {
+    return ArrayArg{
+        at, {2, heads, length, 64}, {length * heads * 64, 64, heads * 64, 1}};
+  };
+  return {bshd(0x1000, 6, 100),
+          bshd(0x2000, 3, 70),
+          bshd(0x3000, 3, 70),
+          {0x4000, {2}, {}},
+          {0x5004, {9, 5}, {}},
+          bshd(0x6000, 6, 100),
+          {0x7000, {2, 6, 100}, {600, 100, 1}}};
+}
+
+template <typename F> std::string errorAfter(F change) {
+  Manifest m = manifest();
+  std::vector<ArrayArg> args = arrays();
+  change(m, args);
+  llvm::Expected<PackedArguments> packed = packArguments("fwd", m, args);
+  return packed ? "" : llvm::toString(packed.takeError());
+}
+} // namespace
+
+TEST_CASE("arguments: pointer, dynamic sizes, dynamic strides of each array") {
+  llvm::Expected<PackedArguments> packed =
+      packArguments("fwd", manifest(), arrays());
+  REQUIRE(bool(packed));
+  CHECK(packed->grid == 2 * 6 * 2);
+  CHECK(packed->threads == 128);
+  CHECK(packed->slots ==
+        std::vector<uint64_t>{0x1000, 2, 6,      100, 38400, 64, 384, //
+                              0x2000, 2, 3,      70,  13440, 64, 192, //
+                              0x3000, 2, 3,      70,  13440, 64, 192, //
+                              0x4000, 2, 0x5004, 9,                   //
+                              0x6000, 2, 6,      100, 38400, 64, 384, //
+                              0x7000, 2, 6,      100, 600,   100});
+}
+
+TEST_CASE("arguments: static sizes and strides take no parameter") {
+  Manifest m = manifest();
+  m.params.resize(1);
+  m.params[0].shape = {-1, 6, -1, 64};
+  std::vector<ArrayArg> args = arrays();
+  args.resize(1);
+  CHECK(llvm::cantFail(packArguments("fwd", m, args)).slots ==
+        std::vector<uint64_t>{0x1000, 2, 100, 38400, 64, 384});
+}
+
+TEST_CASE("arguments: empty problems and large grids") {
+  Manifest m = manifest();
+  m.params.resize(1);
+  std::vector<ArrayArg> args = {{0, {2, 6, 0, 64}, {0, 0, 0, 1}}};
+  CHECK(llvm::cantFail(packArguments("fwd", m, args)).grid == 0);
+  args = {{0, {0, 6, 9, 64}, {0, 0, 0, 1}}};
+  CHECK(llvm::cantFail(packArguments("fwd", m, args)).grid == 0);
+  args = {{0x1000, {2970, 24, 3, 64}, {24 * 192, 64, 64 * 24, 1}}};
+  CHECK(llvm::cantFail(packArguments("fwd", m, args)).grid == 71280);
+  // Sk = 0 is launched: its rows are written as 0 and -inf.
+  CHECK(errorAfter([](Manifest &, auto &args) {
+          args[1] = args[2] = {0, {2, 3, 0, 64}, {0, 64, 192, 1}};
+        }) == "");
+}
+
+TEST_CASE(
+    "arguments: each refusal names the kernel, the array and both values") {
+  auto change = [](auto edit) {
+    return errorAfter(
+        [&](Manifest &, std::vector<ArrayArg> &args) { edit(args); });
+  };
+  CHECK(change([](auto &a) { a.pop_back(); }) ==
+        "kernel 'fwd' takes 7 arrays, but 6 are given; pass those of its "
+        "manifest, in that order");
+  CHECK(change([](auto &a) { a[0].shape.pop_back(); }) ==
+        "kernel 'fwd', array 'q': it has rank 3, but the kernel takes rank 4; "
+        "pass the array of the right shape");
+  CHECK(change([](auto &a) { a[0].shape[3] = 32; }) ==
+        "kernel 'fwd', array 'q': dimension 3 has size 32, but the kernel was "
+        "compiled for 64; compile one for this size");
+  CHECK(change([](auto &a) { a[0].shape[0] = int64_t(1) << 31; }) ==
+        "kernel 'fwd', array 'q': dimension 0 has size 2147483648, but sizes "
+        "are 0 to 2147483647; split the problem");
+  CHECK(change([](auto &a) { a[1].strides[3] = 2; }) ==
+        "kernel 'fwd', array 'k': dimension 3 has stride 2, but the kernel "
+        "reads it with stride 1; pass a contiguous copy");
+  CHECK(change([](auto &a) { a[4].strides = {6, 1}; }) ==
+        "kernel 'fwd', array 'bias': dimension 0 has stride 6, but the kernel "
+        "reads it with stride 5; pass a contiguous copy");
+  CHECK(change([](auto &a) { a[0].strides.clear(); }) ==
+        "kernel 'fwd', array 'q': it has 0 strides, but rank 4; give one a "
+        "dimension");
+  CHECK(change([](auto &a) { a[5].strides[0] = 0; }) ==
+        "kernel 'fwd', array 'o': dimension 0 has size 2 and stride 0, but "
+        "outputs may not overlap; pass an array of its own");
+  CHECK(change([](auto &a) { a[2].pointer = 0; }) ==
+        "kernel 'fwd', array 'v': it has 2x3x70x64 elements, but its pointer "
+        "is null; allocate it");
+  CHECK(change([](auto &a) { a[0].pointer = 0x1002; }) ==
+        "kernel 'fwd', array 'q': its address 0x1002 is not a multiple of 16 "
+        "bytes; copy it to an aligned one, or "
+        "compile for a smaller alignment");
+  CHECK(change([](auto &a) { a[0].strides[2] = 388; }) ==
+        "kernel 'fwd', array 'q': dimension 2 has a stride of 776 bytes, which "
+        "is not a multiple of 16; copy it to an "
+        "aligned one, or compile for a smaller alignment");
+  CHECK(change([](auto &a) { a[3].pointer = 0x4002; }) ==
+        "kernel 'fwd', array 'kv_lengths': its address 0x4002 is not a "
+        "multiple of 4 bytes; copy it to an aligned "
+        "one, or compile for a smaller alignment");
+  CHECK(change([](auto &a) { a[1].shape[1] = a[2].shape[1] = 4; }) ==
+        "kernel 'fwd': 6 query heads cannot share 4 key heads; make the first "
+        "a multiple of the second");
+  CHECK(change([](auto &a) { a[2].shape[2] = 71; }) ==
+        "kernel 'fwd', array 'value': its length is 71, but 70 is needed "
+        "beside the other arrays; pass arrays of one problem");
+  CHECK(change([](auto &a) { a[6].shape[2] = 99; }) ==
+        "kernel 'fwd', array 'lse': its length is 99, but 100 is needed beside "
+        "the other arrays; pass arrays of one problem");
+  CHECK(change([](auto &a) { a[3].shape[0] = 1; }) ==
+        "kernel 'fwd', array 'kv_lengths': its batch is 1, but 2 is needed "
+        "beside the other arrays; pass arrays of one problem");
+  CHECK_THAT(change([](auto &a) {
+               for (int n : {0, 5, 6})
+                 a[n].shape[1] = 3 << 20, a[n].shape[2] = 1 << 20;
+             }),
+             Catch::Contains(
+                 "more than the 2147483647 blocks of a grid; split the batch"));
+}
+
+TEST_CASE("arguments: a smaller alignment takes what a larger refuses") {
+  CHECK(errorAfter([](Manifest &m, auto &args) {
+          m.alignment = 2;
+          args[0].pointer = 0x1002;
+          args[0].strides[2] = 385;
+        }) == "");
+  // Strides of dimensions of size 1 are never used.
+  CHECK(errorAfter([](Manifest &m, auto &args) {
+          for (int n : {0, 1, 2, 3, 5, 6})
+            args[n].shape[0] = 1;
+          args[0].strides[0] = 7;
+        }) == "");
+}
