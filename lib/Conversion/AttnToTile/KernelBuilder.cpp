@@ -37,7 +37,7 @@ public:
 private:
   Value index(int64_t value) { return arith::ConstantIndexOp::create(b, value); }
   Value dim(Value view, int64_t i) {
-    return memref::DimOp::create(b, view, index(i));
+    return b.createOrFold<memref::DimOp>(view, index(i));
   }
   RankedTensorType tile(int64_t rows, int64_t columns, Type type) {
     return RankedTensorType::get({rows, columns}, type);

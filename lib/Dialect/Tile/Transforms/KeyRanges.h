@@ -1,0 +1,33 @@
+// Which key blocks a tile.mask lets through, as index arithmetic.
+#ifndef FLASHC_LIB_DIALECT_TILE_TRANSFORMS_KEYRANGES_H
+#define FLASHC_LIB_DIALECT_TILE_TRANSFORMS_KEYRANGES_H
+
+#include "flashc/Dialect/Tile/IR/Tile.h"
+
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+
+namespace flashc::tile {
+
+/// Blocks `lo` to `hi` (exclusive).
+struct BlockRange {
+  mlir::Value lo, hi;
+};
+
+/// lo <= fullLo <= fullHi <= hi, as block numbers.
+struct KeyRanges {
+  /// Outside of it no row of the query block sees a key.
+  BlockRange any;
+  /// Inside of it every row sees every key.
+  BlockRange full;
+};
+
+/// The ranges of `mask` for the rows `mask.row` to the end of its tile, or to
+/// `queryLength` where that is nearer: rows past the end must not widen a
+/// range. Builds in front of the loop over blocks `loop`, in which every range
+/// lies. Numbers stay within the lengths' own size: `index` has 32 bits on a GPU.
+KeyRanges buildKeyRanges(mlir::ImplicitLocOpBuilder &b, MaskOp mask,
+                         mlir::Value queryLength, BlockRange loop);
+
+} // namespace flashc::tile
+
+#endif // FLASHC_LIB_DIALECT_TILE_TRANSFORMS_KEYRANGES_H
