@@ -6,6 +6,8 @@
 #include "flashc/Dialect/Tile/Transforms/Passes.h"
 
 #include "mlir/Pass/PassManager.h"
+#include "mlir/Pass/PassOptions.h"
+#include "mlir/Pass/PassRegistry.h"
 #include "mlir/Transforms/Passes.h"
 
 using namespace mlir;
@@ -31,4 +33,31 @@ void flashc::buildTilePipeline(OpPassManager &manager, const PipelineOptions &op
   manager.addPass(createLoopInvariantCodeMotionPass());
   manager.addPass(createCanonicalizerPass());
   manager.addPass(createCSEPass());
+}
+
+namespace {
+struct TileOptions : PassPipelineOptions<TileOptions> {
+  Option<std::string> arch{*this, "arch", llvm::cl::desc("target"), llvm::cl::init("sm_80")};
+  Option<int64_t> sram{*this, "sram", llvm::cl::desc("bytes of on-chip memory of one block"),
+                       llvm::cl::init(0)};
+  Option<std::string> tiles{*this, "tiles", llvm::cl::desc("auto, paper, or QxK"),
+                            llvm::cl::init("auto")};
+  Option<int64_t> stages{*this, "stages", llvm::cl::desc("depth of the K and V rings"),
+                         llvm::cl::init(0)};
+  Option<int64_t> warps{*this, "warps", llvm::cl::desc("warps of a block"), llvm::cl::init(0)};
+};
+} // namespace
+
+void flashc::registerTilePipeline() {
+  PassPipelineRegistration<TileOptions>(
+      "attn-to-tile", "attn to expanded tile ops: what the CPU and the GPU share",
+      [](OpPassManager &manager, const TileOptions &options) {
+        PipelineOptions pipeline;
+        pipeline.arch = options.arch;
+        pipeline.sram = options.sram;
+        pipeline.tiles = options.tiles;
+        pipeline.stages = options.stages;
+        pipeline.warps = options.warps;
+        buildTilePipeline(manager, pipeline);
+      });
 }

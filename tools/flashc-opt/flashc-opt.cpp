@@ -1,4 +1,5 @@
 // flashc-opt: run any pass of flashc or MLIR on a file, as mlir-opt does.
+#include "flashc/Pipelines/Pipelines.h"
 #include "flashc/Pipelines/Register.h"
 
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
@@ -7,6 +8,7 @@ int main(int argc, char **argv) {
   mlir::DialectRegistry registry;
   flashc::registerAllDialects(registry);
   flashc::registerAllPasses();
+  flashc::registerTilePipeline();
   return mlir::asMainReturnCode(
       mlir::MlirOptMain(argc, argv, "flashc optimizer driver\n", registry));
 }

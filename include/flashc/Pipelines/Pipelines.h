@@ -41,6 +41,10 @@ void buildNVVMPipeline(mlir::OpPassManager &manager,
 void buildCPUPipeline(mlir::OpPassManager &manager,
                       const PipelineOptions &options);
 
+/// Makes the tile pipeline known to flashc-opt as `--attn-to-tile`, with the
+/// options of the same names.
+void registerTilePipeline();
+
 } // namespace flashc
 
 #endif // FLASHC_PIPELINES_PIPELINES_H
