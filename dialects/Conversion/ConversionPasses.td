@@ -64,4 +64,19 @@ def ConvertTileToCPU : Pass<"convert-tile-to-cpu", "::mlir::ModuleOp"> {
                            "::mlir::arith::ArithDialect", "::mlir::math::MathDialect"];
 }
 
+def CpuExpandMath : Pass<"cpu-expand-math"> {
+  let summary = "Compute exp2, exp and tanh of f32 by polynomials";
+  let description = [{
+    LLVM has no vector form of these functions and would call libm for each lane. Range reduction and a polynomial are
+    within 2 ulp, with the edge cases of libm: -inf gives 0, overflow gives inf, subnormal results are rounded once, NaN
+    stays. Other functions and types are left alone. Runs after `convert-tile-to-cpu`, before math goes to LLVM.
+    ```mlir
+    // Before
+    %y = math.exp2 %x : vector<16xf32>
+    // After: n = round(x), 2^n * p(x - n)
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect"];
+}
+
 #endif

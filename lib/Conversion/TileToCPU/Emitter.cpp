@@ -1,0 +1,224 @@
+// Part of convert-tile-to-cpu: the function and its control flow. Loop-carried
+// tiles and the results of branches have one buffer on all paths, so
+// that nothing moves where a branch or an iteration updates it in place.
+#include "Emitter.h"
+
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+
+namespace flashc::cpu {
+
+/// Arguments of the function before the kernel's own: batch, head, block, scratch.
+static constexpr unsigned kScratch = 3, kFirstArgument = 4;
+
+Emitter::Emitter(tile::KernelOp kernel, int64_t vectorBits)
+    : kernel(kernel), b(kernel.getLoc(), kernel), lanes(vectorBits / 32) {}
+
+FailureOr<func::FuncOp> Emitter::emit() {
+  SmallVector<Type> inputs(3, b.getIndexType());
+  inputs.push_back(MemRefType::get({ShapedType::kDynamic}, b.getI8Type()));
+  llvm::append_range(inputs, kernel.getArgumentTypes());
+  func = func::FuncOp::create(b, kernel.getName(),
+                              b.getFunctionType(inputs, {}));
+  Block *entry = func.addEntryBlock();
+  pool.emplace(entry->getArgument(kScratch), entry);
+  for (auto [from, to] : llvm::zip_equal(
+           kernel.getBody().getArguments(),
+           entry->getArguments().drop_front(kFirstArgument)))
+    scalars.map(from, to);
+
+  b.setInsertionPointToStart(entry);
+  if (failed(emitBlock(kernel.getBody().front()))) {
+    func.erase();
+    return failure();
+  }
+  b.setInsertionPointToEnd(entry);
+  func::ReturnOp::create(b);
+  func->setAttr("llvm.emit_c_interface", b.getUnitAttr());
+  func->setAttr("tile.cpu_kernel",
+                b.getDictionaryAttr(
+                    {b.getNamedAttr("q_block", b.getI64IntegerAttr(
+                                                   kernel.getSchedule().getQ())),
+                     b.getNamedAttr("scratch_bytes",
+                                    b.getI64IntegerAttr(pool->bytes()))}));
+  return func;
+}
+
+LogicalResult Emitter::emitBlock(Block &block) {
+  for (Operation &op : block.without_terminator()) {
+    b.setLoc(op.getLoc());
+    if (failed(emitOp(&op)))
+      return failure();
+    releaseClaims();
+  }
+  return success();
+}
+
+LogicalResult Emitter::emitOp(Operation *op) {
+  return llvm::TypeSwitch<Operation *, LogicalResult>(op)
+      .Case([&](scf::ForOp op) { return emitFor(op); })
+      .Case([&](scf::IfOp op) { return emitIf(op); })
+      .Case([&](tile::ProgramOp op) { return emitProgram(op), success(); })
+      .Case([&](tile::StreamOp) { return success(); }) // its nexts read it
+      .Case([&](tile::LoadOp op) { return emitLoad(op); })
+      .Case([&](tile::NextOp op) { return emitNext(op); })
+      .Case([&](tile::StoreOp op) { return emitStore(op); })
+      .Case([&](tile::DotOp op) { return emitDot(op); })
+      .Case([&](tile::MapOp op) { return emitMap(op); })
+      .Case([&](tile::ReduceOp op) { return emitReduce(op), success(); })
+      .Case([&](tile::AnyOp op) { return emitAny(op), success(); })
+      .Case([&](tile::CollectOp op) {
+        // The parts of a sum are one part here.
+        Value parts = op.getParts();
+        settle(op.getResult(), home(parts) ? home(parts) : readable(parts, op));
+        return success();
+      })
+      .Default([&](Operation *op) { return cloneScalarOp(op); });
+}
+
+LogicalResult Emitter::cloneScalarOp(Operation *op) {
+  if (op->getNumResults() == 1 && splat(op->getResult(0)))
+    return success(); // read where it is used
+  auto isTile = [](Type type) { return isa<RankedTensorType>(type); };
+  if (op->getNumRegions() != 0 || llvm::any_of(op->getOperandTypes(), isTile) ||
+      llvm::any_of(op->getResultTypes(), isTile))
+    return op->emitOpError("has no form on the CPU; run tile-expand-softmax "
+                           "before convert-tile-to-cpu");
+  b.clone(*op, scalars);
+  return success();
+}
+
+void Emitter::emitProgram(tile::ProgramOp op) {
+  Block &entry = func.getBody().front();
+  Value block = entry.getArgument(2);
+  if (op.getLongestFirst()) {
+    Value rows = memref::DimOp::create(b, entry.getArgument(kFirstArgument), 2);
+    Value size = index(kernel.getSchedule().getQ());
+    Value blocks = arith::CeilDivUIOp::create(b, rows, size);
+    block = arith::SubIOp::create(b, arith::SubIOp::create(b, blocks, index(1)),
+                                  block);
+  }
+  scalars.map(op.getBatch(), entry.getArgument(0));
+  scalars.map(op.getHead(), entry.getArgument(1));
+  scalars.map(op.getBlock(), block);
+}
+
+static bool isTile(Value value) {
+  return isa<RankedTensorType>(value.getType());
+}
+
+LogicalResult Emitter::emitFor(scf::ForOp op) {
+  SmallVector<Value> inits;
+  for (auto [init, arg] : llvm::zip_equal(op.getInitArgs(), op.getRegionIterArgs())) {
+    if (isTile(init))
+      settle(arg, takeOver(init, op));
+    else
+      inits.push_back(scalars.lookup(init));
+  }
+  releaseClaims();
+  auto loop = scf::ForOp::create(
+      b, scalars.lookup(op.getLowerBound()), scalars.lookup(op.getUpperBound()),
+      scalars.lookup(op.getStep()), inits,
+      [](OpBuilder &, Location, Value, ValueRange) {});
+  scalars.map(op.getInductionVar(), loop.getInductionVar());
+  auto *carried = loop.getRegionIterArgs().begin();
+  for (Value arg : op.getRegionIterArgs())
+    if (!isTile(arg))
+      scalars.map(arg, *carried++);
+
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(loop.getBody());
+  if (failed(emitBlock(*op.getBody())))
+    return failure();
+  Operation *yield = op.getBody()->getTerminator();
+  SmallVector<Move> moves;
+  SmallVector<Value> next;
+  for (auto [value, arg] :
+       llvm::zip_equal(yield->getOperands(), op.getRegionIterArgs())) {
+    if (isTile(value))
+      moves.push_back({value, home(arg)});
+    else
+      next.push_back(scalars.lookup(value));
+  }
+  emitMoves(moves, yield);
+  scf::YieldOp::create(b, next);
+
+  auto results = loop.getResults().begin();
+  for (auto [result, arg] : llvm::zip_equal(op.getResults(), op.getRegionIterArgs())) {
+    if (isTile(result))
+      settle(result, home(arg));
+    else
+      scalars.map(result, *results++);
+  }
+  return success();
+}
+
+/// The buffer of a result: one that a branch left the value in, if nobody reads
+/// what was there before, so that this branch (or both) moves nothing.
+static Buffer *pickResult(Buffer *ofThen, Buffer *ofElse, scf::IfOp op) {
+  for (auto [buffer, block] : {std::pair(ofThen, op.thenBlock()),
+                               std::pair(ofElse, op.elseBlock())})
+    if (buffer && !buffer->reserved &&
+        BufferPool::isVacatedBy(*buffer, block->getTerminator()))
+      return buffer;
+  return nullptr;
+}
+
+LogicalResult Emitter::emitIf(scf::IfOp op) {
+  SmallVector<Type> types;
+  for (Value result : op.getResults())
+    if (!isTile(result))
+      types.push_back(result.getType());
+  bool hasElse = op.elseBlock();
+  auto branch = scf::IfOp::create(b, types, scalars.lookup(op.getCondition()),
+                                  /*addThenBlock=*/true, /*addElseBlock=*/hasElse);
+  SmallVector<std::pair<Block *, Block *>> blocks{{op.thenBlock(), branch.thenBlock()}};
+  if (hasElse)
+    blocks.push_back({op.elseBlock(), branch.elseBlock()});
+
+  OpBuilder::InsertionGuard guard(b);
+  for (auto [from, to] : blocks) {
+    b.setInsertionPointToEnd(to);
+    if (failed(emitBlock(*from)))
+      return failure();
+  }
+  SmallVector<Buffer *> targets;
+  for (auto [i, result] : llvm::enumerate(op.getResults())) {
+    if (!isTile(result)) {
+      targets.push_back(nullptr);
+      continue;
+    }
+    Buffer *target = pickResult(home(op.thenYield().getOperand(i)),
+                                home(op.elseYield().getOperand(i)), op);
+    if (!target)
+      target = pool->claim(bufferType(cast<RankedTensorType>(result.getType())), op);
+    target->reserved = true;
+    claims.push_back(target);
+    targets.push_back(target);
+  }
+  for (auto [from, to] : blocks) {
+    b.setInsertionPointToEnd(to);
+    SmallVector<Move> moves;
+    SmallVector<Value> yields;
+    for (auto [value, target] :
+         llvm::zip_equal(from->getTerminator()->getOperands(), targets)) {
+      if (target)
+        moves.push_back({value, target});
+      else
+        yields.push_back(scalars.lookup(value));
+    }
+    emitMoves(moves, from->getTerminator());
+    scf::YieldOp::create(b, yields);
+  }
+  auto results = branch.getResults().begin();
+  for (auto [result, target] : llvm::zip_equal(op.getResults(), targets)) {
+    if (target)
+      settle(result, target);
+    else
+      scalars.map(result, *results++);
+  }
+  return success();
+}
+
+} // namespace flashc::cpu

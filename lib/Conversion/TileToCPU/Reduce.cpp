@@ -1,0 +1,89 @@
+// Part of convert-tile-to-cpu: row reductions. Vectors are folded as a tree first and their
+// lanes last, halving them; the order of a fold is free (tile.reduce).
+#include "Emitter.h"
+
+using namespace mlir;
+
+namespace flashc::cpu {
+
+/// The greater one as `a > b ? a : b`: one instruction on x86, where
+/// arith.maximumf is five. A NaN score is then not the maximum, but its own
+/// exponential still makes its row NaN.
+Value Emitter::combine(Value a, Value other, tile::ReduceKind kind) {
+  if (kind == tile::ReduceKind::Add)
+    return arith::AddFOp::create(b, a, other);
+  Value more = arith::CmpFOp::create(b, arith::CmpFPredicate::OGT, a, other);
+  return arith::SelectOp::create(b, more, a, other);
+}
+
+Value Emitter::foldLanes(Value vector, tile::ReduceKind kind) {
+  for (int64_t half = lanes / 2; half >= 1; half /= 2) {
+    auto part = [&](int64_t from) -> Value {
+      return vector::ExtractStridedSliceOp::create(
+          b, vector, ArrayRef<int64_t>{from}, ArrayRef<int64_t>{half},
+          ArrayRef<int64_t>{1});
+    };
+    vector = combine(part(0), part(half), kind);
+  }
+  return vector::ExtractOp::create(b, vector, ArrayRef<int64_t>{0});
+}
+
+void Emitter::emitReduce(tile::ReduceOp op) {
+  Value tile = readable(op.getTile(), op)->memref;
+  Buffer *result = takeOver(op.getInit(), op);
+  auto type = cast<MemRefType>(tile.getType());
+  tile::ReduceKind kind = op.getKind();
+  // Vectors folded at once: the greatest number up to 8 that divides a row.
+  int64_t vectors = type.getDimSize(1) / lanes, group = std::min<int64_t>(vectors, 8);
+  while (vectors % group)
+    --group;
+
+  loop(type.getDimSize(0), 1, [&](Value r) {
+    auto fold = [&](Value column) {
+      SmallVector<Value> parts;
+      for (int64_t v = 0; v < group; ++v)
+        parts.push_back(loadVector(tile, {r, add(column, index(v * lanes))}));
+      for (; parts.size() > 1; parts.erase(parts.begin(), parts.begin() + 2))
+        parts.push_back(combine(parts[0], parts[1], kind));
+      return parts.front();
+    };
+    Value row = fold(index(0));
+    if (group < vectors) {
+      auto rest = scf::ForOp::create(
+          b, index(group * lanes), index(vectors * lanes), index(group * lanes), row,
+          [&](OpBuilder &, Location, Value column, ValueRange carried) {
+            OpBuilder::InsertionGuard guard(b);
+            b.setInsertionPointToStart(column.getParentBlock());
+            scf::YieldOp::create(b, combine(fold(column), carried[0], kind));
+          });
+      row = rest.getResult(0);
+    }
+    Value init = memref::LoadOp::create(b, result->memref, r);
+    memref::StoreOp::create(b, combine(foldLanes(row, kind), init, kind),
+                            result->memref, r);
+  });
+  settle(op.getResult(), result);
+}
+
+void Emitter::emitAny(tile::AnyOp op) {
+  Value rows = readable(op.getRows(), op)->memref;
+  int64_t count = cast<MemRefType>(rows.getType()).getDimSize(0);
+  VectorType bytes = vectorOf(b.getI8Type());
+  Value none = arith::ConstantOp::create(b, b.getZeroAttr(bytes));
+  auto all = scf::ForOp::create(
+      b, index(0), index(count), index(lanes), none,
+      [&](OpBuilder &, Location, Value r, ValueRange carried) {
+        OpBuilder::InsertionGuard guard(b);
+        b.setInsertionPointToStart(r.getParentBlock());
+        Value next = arith::OrIOp::create(b, carried[0], loadVector(rows, r));
+        scf::YieldOp::create(b, next);
+      });
+  Value some = vector::ReductionOp::create(b, vector::CombiningKind::OR,
+                                           all.getResult(0));
+  Value zero = arith::ConstantOp::create(b, b.getI8IntegerAttr(0));
+  scalars.map(op.getResult(),
+              arith::CmpIOp::create(b, arith::CmpIPredicate::ne, some, zero)
+                  .getResult());
+}
+
+} // namespace flashc::cpu
