@@ -55,9 +55,11 @@ def ExpandMath : Pass<"expand-math", "::mlir::ModuleOp"> {
 def ConvertTileToCPU : Pass<"convert-tile-to-cpu", "::mlir::ModuleOp"> {
   let summary = "Run tile kernels on the CPU: loops and vectors over buffers";
   let description = [{
-    A `tile.kernel` becomes a `func.func` with the program's (batch, head, block) as its first three arguments. Tiles become buffers in a scratch
+    A `tile.kernel` becomes a `func.func` whose arguments are the program's (batch, head, block), a scratch area that each
+    thread has its own of, and the kernel's. Tiles become buffers in the scratch
     area, updated in place where the old value has no other reader; maps, reductions and dots become loops of vector ops. 16-bit
-    tiles are held as f32 whose values are rounded to the 16-bit type.
+    tiles are held as f32 whose values are rounded to the 16-bit type. Attribute `tile.cpu_kernel` says how to run it: `q_block`,
+    `scratch_bytes`, and the types of the kernel's `arguments`.
   }];
   let options = [Option<"vectorBits", "vector-bits", "int64_t", "256", "width of a vector register">];
   let dependentDialects = ["::mlir::func::FuncDialect", "::mlir::vector::VectorDialect", "::mlir::scf::SCFDialect", "::mlir::memref::MemRefDialect",

@@ -36,12 +36,14 @@ FailureOr<func::FuncOp> Emitter::emit() {
   b.setInsertionPointToEnd(entry);
   func::ReturnOp::create(b);
   func->setAttr("llvm.emit_c_interface", b.getUnitAttr());
-  func->setAttr("tile.cpu_kernel",
-                b.getDictionaryAttr(
-                    {b.getNamedAttr("q_block", b.getI64IntegerAttr(
-                                                   kernel.getSchedule().getQ())),
-                     b.getNamedAttr("scratch_bytes",
-                                    b.getI64IntegerAttr(pool->bytes()))}));
+  SmallVector<Attribute> types;
+  for (Type type : kernel.getArgumentTypes())
+    types.push_back(TypeAttr::get(type));
+  SmallVector<NamedAttribute> facts{
+      b.getNamedAttr("arguments", b.getArrayAttr(types)),
+      b.getNamedAttr("q_block", b.getI64IntegerAttr(kernel.getSchedule().getQ())),
+      b.getNamedAttr("scratch_bytes", b.getI64IntegerAttr(pool->bytes()))};
+  func->setAttr("tile.cpu_kernel", b.getDictionaryAttr(facts));
   return func;
 }
 

@@ -1,0 +1,34 @@
+// Expanded tile to the LLVM dialect for the host. lib/Target/CPU takes it from there.
+#include "flashc/Pipelines/Pipelines.h"
+
+#include "flashc/Conversion/Passes.h"
+
+#include "mlir/Conversion/Passes.h"
+#include "mlir/Conversion/AffineToStandard/AffineToStandard.h"
+#include "mlir/Dialect/Arith/Transforms/Passes.h"
+#include "mlir/Dialect/MemRef/Transforms/Passes.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Transforms/Passes.h"
+
+using namespace mlir;
+
+void flashc::buildCPUPipeline(OpPassManager &manager, const PipelineOptions &options) {
+  ConvertTileToCPUOptions toCPU;
+  toCPU.vectorBits = options.vectorBits;
+  manager.addPass(createConvertTileToCPU(toCPU));
+  manager.addPass(createCanonicalizerPass());
+  manager.addPass(createCSEPass());
+  manager.addPass(createCpuExpandMath());
+  manager.addPass(createLowerAffinePass());
+  manager.addPass(arith::createArithExpandOpsPass());
+  manager.addPass(createSCFToControlFlowPass());
+  manager.addPass(createConvertVectorToLLVMPass());
+  // What LLVM has an intrinsic for, then what only libm has.
+  manager.addPass(createConvertMathToLLVMPass());
+  manager.addPass(createConvertMathToLibmPass());
+  manager.addPass(createFinalizeMemRefToLLVMConversionPass());
+  manager.addPass(createArithToLLVMConversionPass());
+  manager.addPass(createConvertControlFlowToLLVMPass());
+  manager.addPass(createConvertFuncToLLVMPass());
+  manager.addPass(createReconcileUnrealizedCastsPass());
+}
