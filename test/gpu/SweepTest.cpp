@@ -1,0 +1,136 @@
+// The random sweep on the GPU, repeats, and the subset for compute-sanitizer.
+#include "unittests/Catch.h"
+
+#include "gpu/GpuHarness.h"
+
+#include <chrono>
+#include <cstring>
+#include <iostream>
+
+using namespace flashc;
+using namespace flashc::test;
+using namespace flashc::reference;
+
+namespace {
+std::vector<TestCase> draws(uint64_t first, uint64_t count,
+                            DrawOptions options) {
+  options.withF32 = false; // refused by name on a GPU
+  std::vector<TestCase> out;
+  for (uint64_t seed = first; seed < first + count; ++seed)
+    out.push_back(drawProblem(seed, options));
+  return out;
+}
+
+void sweep(GpuHarness &gpu, const std::string &arch,
+           const std::vector<TestCase> &tests) {
+  auto start = std::chrono::steady_clock::now();
+  auto seconds = [&] {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() -
+                                         start)
+        .count();
+  };
+  gpu.prepare(tests, arch);
+  double compiled = seconds();
+  size_t refused = 0;
+  for (const TestCase &test : tests) {
+    const LoadedKernel &loaded = gpu.kernel(test, arch);
+    refused += !loaded.refusedTiles.empty();
+    if (!loaded.refusedTiles.empty() &&
+        loaded.refusedTiles.find("over") == std::string::npos &&
+        loaded.refusedTiles.find("more than") == std::string::npos &&
+        loaded.refusedTiles.find("fit") == std::string::npos)
+      FAIL_CHECK(test.name << ": tiles refused for no budget: "
+                           << loaded.refusedTiles);
+  }
+  Judge judge;
+  std::vector<std::string> wrong = gpu.runAll(tests, arch, judge);
+  for (const std::string &line : wrong)
+    FAIL_CHECK(line);
+  std::cout << "sweep " << arch << ": " << tests.size() << " draws, "
+            << wrong.size() << " wrong, " << refused
+            << " with tiles over the budget (run with auto), compiled in "
+            << compiled << " s, all in " << seconds()
+            << " s, largest rms error " << judge.worstRatio()
+            << " of the unfused" << std::endl;
+  CHECK(refused <= tests.size() / 4);
+}
+} // namespace
+
+TEST_CASE("GPU sweep: 512 draws as sm_80 PTX", "[sweep]") {
+  std::unique_ptr<GpuHarness> gpu = GpuHarness::open();
+  if (!gpu)
+    FLASHC_SKIP("no GPU");
+  sweep(*gpu, "sm_80", draws(0, 512, {.kernels = 192}));
+}
+
+TEST_CASE("GPU sweep: draws as sm_75, sm_86, sm_89 and sm_90 PTX", "[sweep]") {
+  std::unique_ptr<GpuHarness> gpu = GpuHarness::open();
+  if (!gpu)
+    FLASHC_SKIP("no GPU");
+  for (std::string arch : {"sm_75", "sm_86", "sm_89", "sm_90"}) {
+    INFO(arch);
+    if (std::stoi(arch.substr(3)) > gpu->device().sm())
+      continue;
+    // sm_75 has 64 KiB of shared memory and no bf16.
+    bool turing = arch == "sm_75";
+    sweep(*gpu, arch,
+          draws(1000, 24, {.withBF16 = !turing, .smallTiles = true}));
+  }
+}
+
+TEST_CASE("GPU repeats: the same launch gives the same bits", "[repeat]") {
+  std::unique_ptr<GpuHarness> gpu = GpuHarness::open();
+  if (!gpu)
+    FLASHC_SKIP("no GPU");
+  std::vector<TestCase> tests = draws(2000, 12, {});
+  gpu->prepare(tests, "sm_80");
+  for (const TestCase &test : tests) {
+    INFO(test.name);
+    const LoadedKernel &loaded = gpu->kernel(test, "sm_80");
+    REQUIRE(loaded.error == "");
+    Output first = llvm::cantFail(gpu->run(*loaded.module, test));
+    for (int round = 0; round < 20; ++round) {
+      Output again = llvm::cantFail(gpu->run(*loaded.module, test));
+      REQUIRE(again.o.storage == first.o.storage);
+      REQUIRE(std::memcmp(again.lse.data(), first.lse.data(),
+                          first.lse.size() * 4) == 0);
+    }
+  }
+}
+
+// Small enough for compute-sanitizer, which slows a kernel some hundred times:
+//   compute-sanitizer --tool memcheck flashc-gpu-tests "[sanitizer]"
+TEST_CASE("GPU sanitizer: small problems of every kind", "[sanitizer]") {
+  std::unique_ptr<GpuHarness> gpu = GpuHarness::open();
+  if (!gpu)
+    FLASHC_SKIP("no GPU");
+  std::vector<TestCase> tests;
+  for (TestCase &test : cases()) {
+    llvm::StringRef name = test.name;
+    for (const char *take :
+         {"case 1: one row all",
+          "case 2: causal, bottom-right, Sq 160, Sk 32, f16",
+          "case 7: unused slots zero, causal",
+          "case 7: unused slots nan, causal", "case 8: causal as a bias",
+          "case 10: Sk = 0, none", "case 11: head dim 7, f16",
+          "case 11: head dim 40, bf16", "case 11: head dim 256, f16",
+          "case 11: head dims 192 and 128, bf16",
+          "case 12: the mean of V, Sq 17, Sk 129",
+          "case 12: the mean of V, Sq 129, Sk 1", "case 13: window (0, 0)",
+          "case 15: length outermost"})
+      if (name.starts_with(take))
+        tests.push_back(std::move(test));
+  }
+  CHECK(tests.size() == 14);
+  for (TestCase &test : draws(3000, 10, {.maxWork = 4'000'000}))
+    tests.push_back(std::move(test));
+  Judge judge;
+  for (std::string arch : {"sm_80", "sm_75"}) {
+    std::vector<TestCase> able;
+    for (const TestCase &test : tests)
+      if (arch != "sm_75" || test.problem.dtype() == Element::F16)
+        able.push_back(test);
+    for (const std::string &wrong : gpu->runAll(able, arch, judge))
+      FAIL_CHECK(arch << ": " << wrong);
+  }
+}
