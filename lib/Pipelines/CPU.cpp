@@ -22,10 +22,12 @@ void flashc::buildCPUPipeline(OpPassManager &manager, const PipelineOptions &opt
   manager.addPass(createLowerAffinePass());
   manager.addPass(arith::createArithExpandOpsPass());
   manager.addPass(createSCFToControlFlowPass());
-  manager.addPass(createConvertVectorToLLVMPass());
-  // What LLVM has an intrinsic for, then what only libm has.
-  manager.addPass(createConvertMathToLLVMPass());
+  // What LLVM has an intrinsic for, then what only libm has, which takes vectors apart.
+  ConvertMathToLLVMPassOptions math;
+  math.approximateLog1p = false;
+  manager.addPass(createConvertMathToLLVMPass(math));
   manager.addPass(createConvertMathToLibmPass());
+  manager.addPass(createConvertVectorToLLVMPass());
   manager.addPass(createFinalizeMemRefToLLVMConversionPass());
   manager.addPass(createArithToLLVMConversionPass());
   manager.addPass(createConvertControlFlowToLLVMPass());
