@@ -69,4 +69,21 @@ def WarpAllocateShared : Pass<"warp-allocate-shared"> {
   let options = [Option<"budget", "budget", "int64_t", "0", "bytes of shared memory that one block may use; 0: no check">];
 }
 
+def WarpVerifyProtocol : Pass<"warp-verify-protocol"> {
+  let summary = "Check that copies, barriers and readers fit together";
+  let description = [{
+    Runs the kernel's protocol with each loop run 0 to 2 * depth + 1 times (fewer where there are many loops) and reports, at the
+    op: a get whose block was not put, or whose `pending` leaves it under way; a put over a block that was not read; a write to bytes
+    that some warp may still read (no barrier since the reader) or that a copy is under way to, also where two buffers share
+    bytes; a read of what is not there or not behind a barrier; a barrier under a condition that differs from warp to
+    warp. Changes nothing. Runs last on this level.
+    ```mlir
+    // Refused: block j + 1 goes to the one slot of a ring that is read behind it
+    %k = warp.get %kc[%j] pending(0) : !warp.channel<64x64xf16, 64, depth = 1> -> !warp.buffer<64x64xf16, 64>
+    warp.put %kc[%j1] : !warp.channel<64x64xf16, 64, depth = 1>
+    %s = warp.mma %q, %k acc(%zero) transpose_b : !warp.buffer<128x64xf16, 64>, !warp.buffer<64x64xf16, 64> -> !warp.fragment<128x64xf32>
+    ```
+  }];
+}
+
 #endif

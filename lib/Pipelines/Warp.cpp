@@ -1,5 +1,5 @@
 // Expanded tile to warp: tiles get places, then channels their puts, gets their
-// counts and buffers their bytes.
+// counts and buffers their bytes; then the whole is run as a check.
 #include "flashc/Pipelines/Pipelines.h"
 
 #include "flashc/Conversion/Passes.h"
@@ -31,4 +31,5 @@ void flashc::buildWarpPipeline(OpPassManager &manager,
   warp::WarpAllocateSharedOptions shared;
   shared.budget = getBudget(options);
   manager.addPass(warp::createWarpAllocateShared(shared));
+  manager.addPass(warp::createWarpVerifyProtocol());
 }

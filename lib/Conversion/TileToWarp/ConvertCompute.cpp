@@ -39,7 +39,21 @@ LogicalResult KernelConverter::convertDot(tile::DotOp op) {
   return success();
 }
 
+/// A body computes on scalars; whole tiles come in as inputs only.
+static LogicalResult checkBody(tile::MapOp op) {
+  WalkResult result = op.getBody().walk([](Operation *scalar) {
+    if (llvm::any_of(scalar->getOperandTypes(), llvm::IsaPred<RankedTensorType>))
+      return WalkResult(scalar->emitOpError(
+          "reads a whole tile in the body of a 'tile.map', which gets scalars; "
+          "make the tile an input of the map"));
+    return WalkResult::advance();
+  });
+  return failure(result.wasInterrupted());
+}
+
 LogicalResult KernelConverter::convertMap(tile::MapOp op) {
+  if (failed(checkBody(op)))
+    return failure();
   SmallVector<Type> types;
   if (failed(convertTypes(op.getResults(), types)))
     return failure();

@@ -8,7 +8,9 @@ using namespace mlir;
 
 namespace flashc {
 
-static bool isTile(Type type) { return isa<RankedTensorType>(type); }
+static bool isTile(Type type) {
+  return isa<RankedTensorType, tile::StreamType>(type);
+}
 
 LogicalResult KernelConverter::convert() {
   builder.setInsertionPoint(kernel);
@@ -88,6 +90,7 @@ LogicalResult KernelConverter::convertFor(scf::ForOp op) {
       lookup(op.getUpperBound()), lookup(op.getStep()), inits,
       // With a body builder the loop gets no terminator of its own.
       [](OpBuilder &, Location, Value, ValueRange) {});
+  loop.setUnsignedCmp(op.getUnsignedCmp());
   loop->setDiscardableAttrs(op->getDiscardableAttrDictionary());
   values.map(op.getBody()->getArguments(), loop.getBody()->getArguments());
   values.map(op.getResults(), loop.getResults());
@@ -140,7 +143,7 @@ warp::BufferType KernelConverter::bufferType(Operation *op, Type tile) {
 }
 
 Type KernelConverter::convertType(Value value) {
-  if (!isTile(value.getType()))
+  if (!isa<RankedTensorType>(value.getType()))
     return value.getType();
   Operation *op = value.getDefiningOp();
   if (!op)

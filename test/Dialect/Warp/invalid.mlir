@@ -24,6 +24,11 @@ func.func private @f(!warp.fragment<16x16xi8>)
 
 // -----
 
+// expected-error @+1 {{fragment fits a block's 65536 registers, but this one has 512 x 256 elements; choose smaller tiles}}
+func.func private @f(!warp.fragment<512x256xf32>)
+
+// -----
+
 // expected-error @+1 {{partial fragment is a row sum in f32, but this one has rank 2 and holds 'f32'; drop 'partial'}}
 func.func private @f(!warp.fragment<16x16xf32, partial>)
 
@@ -59,7 +64,12 @@ func.func private @f(!warp.buffer<64x96xf16, 64>)
 
 // -----
 
-// expected-error @+1 {{channel is a ring of slots, but this one has depth 0; use at least 1}}
+// expected-error @+1 {{buffer has at most 65536 rows and columns, but this one has 64 and 131072; choose smaller tiles}}
+func.func private @f(!warp.buffer<64x131072xf16, 64>)
+
+// -----
+
+// expected-error @+1 {{channel is a ring of slots, but this one has depth 0; use 1 to 65536}}
 func.func private @f(!warp.channel<64x64xf16, 64, depth = 0>)
 
 // -----
@@ -101,6 +111,13 @@ warp.kernel @f() attributes {q_block = 128 : i64, warps = 4 : i64} {
 
 // expected-error @+1 {{'warp.kernel' op takes its grid from argument 0, a 4-D view (batch, head, length, head dim), but argument 0 is 'memref<?xi32>'; pass Q first}}
 warp.kernel @f(%lengths: memref<?xi32>) attributes {q_block = 128 : i64, warps = 4 : i64} {
+  warp.return
+}
+
+// -----
+
+// expected-error @+1 {{'warp.kernel' op takes views (memrefs) and scalars, but argument 1 is '!warp.channel<64x64xf16, 64, depth = 1>'; pass a view of it}}
+warp.kernel @f(%q: memref<?x?x?x64xf16, strided<[?, ?, ?, 1], offset: ?>>, %c: !warp.channel<64x64xf16, 64, depth = 1>) attributes {q_block = 128 : i64, warps = 4 : i64} {
   warp.return
 }
 

@@ -42,8 +42,13 @@ LogicalResult KernelOp::verify() {
            << getWarps() << " warps; use a multiple of " << group;
   ArrayRef<Type> arguments = getArgumentTypes();
   auto q = arguments.empty() ? MemRefType() : dyn_cast<MemRefType>(arguments[0]);
-  if (q && q.getRank() == 4)
+  if (q && q.getRank() == 4) {
+    for (auto [index, type] : llvm::enumerate(arguments))
+      if (!isa<MemRefType>(type) && !type.isIntOrIndexOrFloat())
+        return emitOpError("takes views (memrefs) and scalars, but argument ")
+               << index << " is " << type << "; pass a view of it";
     return success();
+  }
   InFlightDiagnostic error =
       emitOpError("takes its grid from argument 0, a 4-D view (batch, head, "
                   "length, head dim), but ");

@@ -6,6 +6,12 @@
 using namespace mlir;
 using namespace flashc::warp;
 
+/// Registers of one block, at most; a fragment past them could only spill.
+static constexpr int64_t kMaxElements = 65536;
+/// Rows or columns of a slot and slots of a ring, at most: well past any
+/// shared memory, so that sizes in bytes never overflow.
+static constexpr int64_t kMaxExtent = 65536;
+
 using EmitError = llvm::function_ref<InFlightDiagnostic()>;
 
 // The part that the three types share: <64x128xf16
@@ -69,6 +75,11 @@ LogicalResult FragmentType::verify(EmitError emitError, ArrayRef<int64_t> shape,
     return emitError() << "fragment holds f16, bf16, f32 or i1, but this one "
                           "holds "
                        << elementType << "; convert the elements first";
+  int64_t columns = shape.size() == 2 ? shape[1] : 1;
+  if (shape[0] > kMaxElements || columns > kMaxElements / shape[0])
+    return emitError() << "fragment fits a block's " << kMaxElements
+                       << " registers, but this one has " << shape[0] << " x "
+                       << columns << " elements; choose smaller tiles";
   if (partial && (shape.size() != 1 || !elementType.isF32()))
     return emitError() << "partial fragment is a row sum in f32, but this one "
                           "has rank "
@@ -97,6 +108,10 @@ static LogicalResult verifySlot(EmitError emitError, StringRef what,
                                   "this one has "
                        << segment
                        << "; use the largest that divides the columns";
+  if (shape[0] > kMaxExtent || shape[1] > kMaxExtent)
+    return emitError() << what << " has at most " << kMaxExtent
+                       << " rows and columns, but this one has " << shape[0]
+                       << " and " << shape[1] << "; choose smaller tiles";
   if (shape[1] <= 0 || shape[1] % segment)
     return emitError() << what << " has whole segments in a row, but this one "
                                   "has "
@@ -151,9 +166,9 @@ void ChannelType::print(AsmPrinter &p) const {
 LogicalResult ChannelType::verify(EmitError emitError, ArrayRef<int64_t> shape,
                                   Type elementType, int64_t segment,
                                   int64_t depth) {
-  if (depth < 1)
+  if (depth < 1 || depth > kMaxExtent)
     return emitError() << "channel is a ring of slots, but this one has depth "
-                       << depth << "; use at least 1";
+                       << depth << "; use 1 to " << kMaxExtent;
   return verifySlot(emitError, "channel", shape, elementType, segment);
 }
 

@@ -88,6 +88,18 @@ private:
   llvm::MapVector<Operation *, int64_t> counts;
 };
 
+/// Ops with regions that the run does not know must hold no groups.
+LogicalResult checkFree(Operation &op) {
+  WalkResult result = op.walk([](Operation *inner) {
+    return isa<PutOp, GetOp, WaitOp, CopyInOp>(inner) ? WalkResult::interrupt()
+                                                      : WalkResult::advance();
+  });
+  if (result.wasInterrupted())
+    return op.emitOpError("holds copy groups, but they are counted in "
+                          "'scf.for' and 'scf.if' only; use those");
+  return success();
+}
+
 void addState(States &states, const State &state) {
   if (!llvm::is_contained(states, state))
     states.push_back(state);
@@ -105,6 +117,8 @@ LogicalResult GroupCounter::run(Operation &op, States &states) {
     return runFor(loop, states);
   if (auto branch = dyn_cast<scf::IfOp>(op))
     return runIf(branch, states);
+  if (op.getNumRegions() > 0)
+    return checkFree(op);
   for (State &state : states) {
     LogicalResult result = success();
     if (auto putOp = dyn_cast<PutOp>(op))
@@ -162,9 +176,11 @@ FailureOr<int64_t> GroupCounter::getAhead(Operation *op, Value channel,
   auto loop = op->getParentOfType<scf::ForOp>();
   if (loop && index.base == loop.getInductionVar())
     return index.offset - state.getTaken(channel);
-  BlockIndex lo = getBlockIndex(channel.getDefiningOp<ChannelOp>().getLo());
-  if (index.base == lo.base && state.getTaken(channel) == 0)
-    return index.offset - lo.offset;
+  if (auto ring = channel.getDefiningOp<ChannelOp>()) {
+    BlockIndex lo = getBlockIndex(ring.getLo());
+    if (index.base == lo.base && state.getTaken(channel) == 0)
+      return index.offset - lo.offset;
+  }
   return op->emitOpError("names a block that cannot be counted; use the "
                          "channel's 'lo' before its loops and the loop's "
                          "induction variable in them, plus a constant");
