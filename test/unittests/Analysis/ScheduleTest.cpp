@@ -1,0 +1,148 @@
+// chooseSchedule: what the model must reproduce, budgets, and errors.
+#include "flashc/Analysis/Schedule.h"
+
+#include "unittests/Catch.h"
+
+#include <map>
+#include <string>
+
+using namespace flashc;
+
+namespace {
+TargetInfo target(const char *arch, int64_t sram = 0) {
+  auto found = lookupTarget(arch, sram);
+  REQUIRE(bool(found));
+  return *found;
+}
+
+ScheduleRequest request(int64_t d, int64_t dv, const char *tiles = "auto") {
+  ScheduleRequest result;
+  result.headDim = d;
+  result.valueHeadDim = dv;
+  result.tiles = tiles;
+  return result;
+}
+
+std::string shape(const ScheduleRequest &r, const TargetInfo &t) {
+  auto s = chooseSchedule(r, t);
+  if (!s)
+    return llvm::toString(s.takeError());
+  return std::to_string(s->q) + "x" + std::to_string(s->kv) + " " + std::to_string(s->warps);
+}
+} // namespace
+
+TEST_CASE("the model gives the shapes measured best for FlashAttention-2 on A100") {
+  TargetInfo a100 = target("sm_80");
+  CHECK(shape(request(32, 32), a100) == "128x128 4");
+  CHECK(shape(request(64, 64), a100) == "128x128 4");
+  CHECK(shape(request(96, 96), a100) == "128x64 4");
+  CHECK(shape(request(128, 128), a100) == "128x64 4");
+  CHECK(shape(request(192, 192), a100) == "128x64 8");
+  CHECK(shape(request(256, 256), a100) == "128x64 8");
+}
+
+TEST_CASE("at d = 64 and 128 Q leaves its registers to S and O") {
+  for (int64_t d : {64, 128}) {
+    auto s = chooseSchedule(request(d, d), target("sm_80"));
+    REQUIRE(bool(s));
+    CHECK_FALSE(s->qInRegisters);
+    CHECK(s->registersEstimate <= 255);
+  }
+}
+
+TEST_CASE("every target and head dim fits its budgets, and twice alike") {
+  for (const char *arch : {"sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "cpu"})
+    for (int64_t d : {1, 7, 8, 40, 64, 80, 128, 192, 256})
+      for (int64_t dv : {16, 64, 128, 256}) {
+        TargetInfo t = target(arch);
+        auto s = chooseSchedule(request(d, dv), t);
+        INFO(arch << " " << d << "/" << dv);
+        REQUIRE(bool(s));
+        CHECK(s->sharedBytes <= t.sharedBytesPerBlock);
+        CHECK(s->sram == t.sharedBytesPerBlock);
+        CHECK(s->registersEstimate <= 255);
+        CHECK(s->q % 16 == 0);
+        CHECK(s->kv % 16 == 0);
+        CHECK(shape(request(d, dv), t) == shape(request(d, dv), t));
+      }
+}
+
+TEST_CASE("a smaller budget gives smaller blocks, down to an error with numbers") {
+  auto large = chooseSchedule(request(128, 128), target("sm_80"));
+  auto small = chooseSchedule(request(128, 128), target("sm_80", 32768));
+  REQUIRE(bool(large));
+  REQUIRE(bool(small));
+  CHECK(small->sharedBytes <= 32768);
+  CHECK(small->q * small->kv < large->q * large->kv);
+  CHECK(shape(request(128, 128), target("sm_80", 8192)) ==
+        "no tile fits: the smallest, 16x16 with head dims 128 and 128, needs 12288 bytes of "
+        "on-chip memory, but the budget is 8192; give at least that");
+}
+
+TEST_CASE("paper: Bc = ceil(M/4d) and Br = min(Bc, d), cut to what fits") {
+  // M = 24576 elements: Bc = 96, Br = 64.
+  auto s = chooseSchedule(request(64, 64, "paper"), target("sm_80", 49152));
+  REQUIRE(bool(s));
+  CHECK(s->q == 64);
+  CHECK(s->kv == 96);
+  // 83456 elements: Bc = 1305 is cut by the registers of S.
+  s = chooseSchedule(request(16, 16, "paper"), target("sm_80"));
+  REQUIRE(bool(s));
+  CHECK(s->q == 16);
+  CHECK(s->kv < 1305);
+  CHECK(s->registersEstimate <= 255);
+}
+
+TEST_CASE("QxK is taken as asked or refused by its number over budget") {
+  CHECK(shape(request(64, 64, "64x32"), target("sm_80")) == "64x32 2");
+  CHECK(shape(request(64, 64, "48x32"), target("cpu")) == "48x32 1");
+  CHECK(shape(request(256, 256, "128x128"), target("sm_80")) ==
+        "tiles 128x128 need 196608 bytes of on-chip memory, 29696 more than the 166912 of "
+        "sm_80; the nearest that fits is 128x96 with 8 warps");
+  CHECK(shape(request(64, 64, "256x256"), target("sm_90")).find("registers a thread") !=
+        std::string::npos);
+  CHECK(shape(request(64, 64, "48x64"), target("sm_80")) ==
+        "tiles 48x64 have 48 query rows, but 1, 2, 4 or 8 warps with 16 or 32 rows each do "
+        "not give that; the nearest that fits is 64x64 with 2 warps");
+  CHECK(shape(request(64, 64, "60x64"), target("sm_80")) ==
+        "tiles 60x64 have a block of 60 rows, but blocks are multiples of 16 up to 1024; use "
+        "128x64 or the like");
+  CHECK(shape(request(64, 64, "big"), target("sm_80")) ==
+        "tiles 'big' are not understood; use auto, paper, or QxK such as 128x64");
+}
+
+TEST_CASE("overrides of stages and warps") {
+  ScheduleRequest r = request(64, 64);
+  r.stages = 3;
+  r.warps = 2;
+  auto s = chooseSchedule(r, target("sm_80"));
+  REQUIRE(bool(s));
+  CHECK(s->stages == 3);
+  CHECK(s->warps == 2);
+  r.stages = 9;
+  CHECK(shape(r, target("sm_80")) ==
+        "9 stages are asked for, but a ring has 1 to 8; give one of these, or 0 to have it "
+        "chosen");
+  r.stages = 0;
+  r.warps = 3;
+  CHECK(shape(r, target("sm_80")) ==
+        "3 warps are asked for, but a block has 1, 2, 4 or 8; give one of these, or 0 to have "
+        "it chosen");
+  r.warps = 4;
+  CHECK(shape(r, target("cpu")) ==
+        "4 warps are asked for, but target cpu has one thread a block; leave the option out");
+}
+
+TEST_CASE("element types that a target lacks are refused by name") {
+  ScheduleRequest r = request(64, 64);
+  r.element = ElementKind::F32;
+  CHECK(shape(r, target("sm_80")) ==
+        "element type f32 is not supported on sm_80, whose tensor cores take f16 and bf16; use "
+        "one of these or target cpu");
+  CHECK(shape(r, target("cpu")) == "64x64 1");
+  r.element = ElementKind::BF16;
+  CHECK(shape(r, target("sm_75")) ==
+        "element type bf16 needs sm_80 (mma.sync on bf16), but the target is sm_75; use f16");
+  CHECK(shape(request(257, 64), target("sm_80")) ==
+        "head dim 257 is outside 1 to 256; split or pad the heads");
+}
