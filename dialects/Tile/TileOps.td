@@ -31,7 +31,8 @@ def Tile_KernelOp : Tile_Op<"kernel", [IsolatedFromAbove, FunctionOpInterface, S
   let description = [{
     Arguments are global views: 4-D (batch, head, length, head dim; last stride 1) for Q, K, V and O; 3-D (batch, head,
     length) f32 for LSE; captured tensors and `kv_lengths` as they are. Argument 0 is Q: it gives the grid,
-    (dim 0 of Q) x (dim 1 of Q) x ceil(dim 2 of Q / q). Arguments that are written carry `tile.output`.
+    (dim 0 of Q) x (dim 1 of Q) x ceil(dim 2 of Q / q). Arguments that are written carry `tile.output`. The blocks that are
+    loaded (those of a loop `stages` times) fit into `sram` together.
     ```mlir
     tile.kernel @fwd(%q: memref<?x?x?x64xf16, strided<[?, ?, ?, 1], offset: ?>>) attributes {schedule = #tile.schedule<
         q = 128, kv = 64, stages = 1, warps = 4, q_in_registers = false, sram = 166912>} { tile.return }
@@ -42,6 +43,7 @@ def Tile_KernelOp : Tile_Op<"kernel", [IsolatedFromAbove, FunctionOpInterface, S
   let regions = (region SizedRegion<1>:$body);
   let hasCustomAssemblyFormat = 1;
   let hasVerifier = 1;
+  let hasRegionVerifier = 1;
   let extraClassDeclaration = [{
     ::llvm::ArrayRef<::mlir::Type> getArgumentTypes() { return getFunctionType().getInputs(); }
     ::llvm::ArrayRef<::mlir::Type> getResultTypes() { return getFunctionType().getResults(); }
@@ -72,7 +74,8 @@ def Tile_LoadOp : Tile_Op<"load", [MemoryEffects<[MemRead]>]> {
   let summary = "A block of rows of one head of a global tensor";
   let description = [{
     Row r of the result is `view[batch, head, row + r, :]`. Rows at or past `limit` (default: dim 2 of the view) and columns past
-    the view's head dim are zero, whatever memory holds there, and are not read.
+    the view's head dim are zero, whatever memory holds there, and are not read. The tile has the view's element type and at
+    least as many columns as its head dim.
     ```mlir
     %q = tile.load %view[%b, %h, %row] : memref<?x?x?x40xf16, strided<[?, ?, ?, 1], offset: ?>> -> tensor<128x48xf16>
     ```
@@ -115,7 +118,8 @@ def Tile_NextOp : Tile_Op<"next", [MemoryEffects<[MemRead, MemWrite]>]> {
 def Tile_StoreOp : Tile_Op<"store", [MemoryEffects<[MemWrite]>]> {
   let summary = "Write a tile (rank 2) or row values (rank 1) to one head of a global tensor";
   let description = [{
-    Rows at or past dim 2 of the view and columns past its head dim are not written. A rank-1 tile goes to a 3-D view.
+    Rows at or past dim 2 of the view and columns past its head dim are not written. A rank-1 tile goes to a 3-D view. The
+    tile has the view's element type and at least as many columns as its head dim.
     ```mlir
     tile.store %o, %view[%b, %h, %row] : tensor<128x64xf16>, memref<?x?x?x64xf16, strided<[?, ?, ?, 1], offset: ?>>
     ```
@@ -144,7 +148,8 @@ def Tile_MaskOp : Tile_Op<"mask", [Pure, AllTypesMatch<["scores", "result"]>]> {
   let description = [{
     Element (r, c) is at query `i = row + r` and key `j = col + c`. It keeps its score iff (i, j) lies in at least one of
     `sets`, each an affine set `(i, j)[symbols]` of inequalities, with the `symbols` operands for its symbols: a union of
-    intersections, so that and, or and not of bands are all one form. Every inequality has a coefficient of -1, 0 or 1 for j.
+    intersections, so that and, or and not of bands are all one form. Every inequality is linear and has a coefficient of
+    -1, 0 or 1 for j; there are no equalities. No set at all hides every key.
     ```mlir
     // causal, bottom-right, and j < Sk
     %r = tile.mask %s at(%i0, %j0) symbols(%sq, %sk) sets([affine_set<(i, j)[sq, sk] : (i + sk - sq - j >= 0, sk - 1 - j >= 0)>])
@@ -218,7 +223,7 @@ def Tile_MapOp : Tile_Op<"map", [AttrSizedOperandSegments, SingleBlock, Recursiv
   let description = [{
     The body gets one scalar for each input and, with `at`, the element's global coordinates: (i) for rank 1, (i, j) for
     rank 2, counted from the given origin. Rank-1 inputs of a rank-2 map are broadcast along their row. All results have
-    the rank and rows of the largest input. The body holds scalar `arith`, `math` and `memref.load` ops and may use
+    the shape of the largest input. The body holds scalar `arith`, `math` and `memref.load` ops and may use
     values from outside.
     ```mlir
     %r = tile.map ins(%s, %m : tensor<64x128xf32>, tensor<64xf32>) at(%i0, %j0) -> tensor<64x128xf16> {
@@ -248,7 +253,7 @@ def Tile_ReduceOp : Tile_Op<"reduce", [Pure, AllTypesMatch<["init", "result"]>]>
   let description = [{
     `result[r] = init[r] op tile[r,0] op tile[r,1] ...`; the order of the fold is not fixed. With `deferred` (add only) the
     machine may keep the result as several parts whose sum it is, until `tile.collect`: between the two, only
-    deferred reduces and maps that multiply it by a row factor may touch it.
+    deferred reduces and maps that multiply it by a row factor may touch it, and loops and branches may carry it.
     ```mlir
     %m1 = tile.reduce max %s init(%m) : tensor<64x128xf32>, tensor<64xf32>
     %l1 = tile.reduce add %p init(%l) deferred : tensor<64x128xf32>, tensor<64xf32>

@@ -1,4 +1,5 @@
-// Syntax and verifiers of the `tile` dialect.
+// Syntax of the `tile` dialect; its verifiers are in TileVerifiers.cpp (ops) and
+// TileKernel.cpp (kernels, schedules and stream types).
 #include "flashc/Dialect/Tile/IR/Tile.h"
 
 #include "mlir/IR/DialectImplementation.h"
@@ -28,13 +29,6 @@ void KernelOp::print(OpAsmPrinter &p) {
       getArgAttrsAttrName(), getResAttrsAttrName());
 }
 
-LogicalResult ScheduleAttr::verify(function_ref<InFlightDiagnostic()> emitError,
-                                   int64_t q, int64_t kv, int64_t stages,
-                                   int64_t warps, bool qInRegisters,
-                                   int64_t sram) {
-  return success();
-}
-
 // !tile.stream<64x128xf16>
 Type StreamType::parse(AsmParser &parser) {
   SmallVector<int64_t> shape;
@@ -54,22 +48,3 @@ void StreamType::print(AsmPrinter &p) const {
   p.printDimensionList(getShape());
   p << 'x' << getElementType() << '>';
 }
-
-LogicalResult StreamType::verify(function_ref<InFlightDiagnostic()> emitError,
-                                 ArrayRef<int64_t> shape, Type elementType) {
-  return success();
-}
-
-LogicalResult KernelOp::verify() { return success(); }
-LogicalResult LoadOp::verify() { return success(); }
-LogicalResult StreamOp::verify() { return success(); }
-LogicalResult NextOp::verify() { return success(); }
-LogicalResult StoreOp::verify() { return success(); }
-LogicalResult DotOp::verify() { return success(); }
-LogicalResult MaskOp::verify() { return success(); }
-LogicalResult SoftmaxUpdateOp::verify() { return success(); }
-LogicalResult RescaleOp::verify() { return success(); }
-LogicalResult FinishOp::verify() { return success(); }
-LogicalResult MapOp::verify() { return success(); }
-LogicalResult MapOp::verifyRegions() { return success(); }
-LogicalResult ReduceOp::verify() { return success(); }
