@@ -91,7 +91,8 @@ double now() {
   return duration<double>(steady_clock::now().time_since_epoch()).count();
 }
 
-/// One problem's arrays in layout bshd, used again for every cell of its size.
+/// Arrays in layout bshd, used again by every cell of the same size and type:
+/// the shape of a cell is only another way to count the same numbers.
 struct Arrays {
   reference::AttentionProblem problem;
   DeviceBuffer buffers[4], lse;
@@ -105,16 +106,17 @@ public:
 
 private:
   llvm::Expected<Module> compile(const Cell &cell, const Tiles &candidate);
-  llvm::Error prepare(const Cell &cell, Arrays &arrays);
+  llvm::Expected<Arrays *> prepare(const Cell &cell);
+  llvm::Error upload(reference::Element element, int64_t count, Arrays &arrays);
   llvm::Expected<double> time(const Module &module,
                               llvm::ArrayRef<ArrayArg> args);
   llvm::Error checkResult(const Arrays &arrays, const std::string &what);
   /// Standard normal numbers; the period is prime, so rows do not repeat.
-  void fill(reference::HostTensor &tensor, size_t start);
+  static void fill(reference::HostTensor &tensor, size_t start);
 
   const Device &device;
   std::map<std::string, Module> modules;
-  std::map<std::string, std::vector<uint16_t>> normals;
+  std::map<std::pair<std::string, int64_t>, Arrays> allArrays;
 };
 
 llvm::Expected<Module> Bench::compile(const Cell &cell,
@@ -140,52 +142,63 @@ llvm::Expected<Module> Bench::compile(const Cell &cell,
 
 void Bench::fill(reference::HostTensor &tensor, size_t start) {
   constexpr size_t kPeriod = 1048573;
-  std::vector<uint16_t> &bits =
-      normals[reference::elementName(tensor.element).str()];
-  if (bits.empty()) {
-    auto line = reference::HostTensor::dense(
-        tensor.element, {1, 1, int64_t(kPeriod), 1}, reference::Layout::BSHD);
-    reference::Random random(1);
-    reference::fillNormal(line, random);
-    auto *from = reinterpret_cast<const uint16_t *>(line.storage.data());
-    bits.assign(from, from + kPeriod);
-  }
+  auto line = reference::HostTensor::dense(
+      tensor.element, {1, 1, int64_t(kPeriod), 1}, reference::Layout::BSHD);
+  reference::Random random(start);
+  reference::fillNormal(line, random);
+  auto *from = reinterpret_cast<const uint16_t *>(line.storage.data());
   auto *to = reinterpret_cast<uint16_t *>(tensor.storage.data());
   for (size_t n = 0, end = tensor.storage.size() / 2; n < end; ++n)
-    to[n] = bits[(start + n) % kPeriod];
+    to[n] = from[n % kPeriod];
 }
 
-llvm::Error Bench::prepare(const Cell &cell, Arrays &arrays) {
+llvm::Error Bench::upload(reference::Element element, int64_t count,
+                          Arrays &arrays) {
   using namespace reference;
-  AttentionProblem &p = arrays.problem;
-  p.scale = 1 / std::sqrt(double(cell.dim));
-  p.mask = cell.causal ? MaskExpr::causal() : MaskExpr::none();
-  Element element = cell.dtype == "bf16" ? Element::BF16 : Element::F16;
-  HostTensor *inputs[] = {&p.q, &p.k, &p.v};
-  std::array<int64_t, 4> shape{cell.batch(), cell.heads(), cell.length,
-                               cell.dim};
+  HostTensor o, *tensors[] = {&arrays.problem.q, &arrays.problem.k,
+                              &arrays.problem.v, &o};
   for (size_t n = 0; n < 4; ++n) {
-    HostTensor o, &t = n < 3 ? *inputs[n] : o;
-    t = HostTensor::dense(element, shape, Layout::BSHD);
+    *tensors[n] = HostTensor::dense(element, {1, 1, count, 1}, Layout::BSHD);
     if (n < 3)
-      fill(t, 300007 * n);
+      fill(*tensors[n], n + 1);
     llvm::Expected<DeviceBuffer> buffer =
-        device.upload(t.storage.data(), t.storage.size());
+        device.upload(tensors[n]->storage.data(), tensors[n]->storage.size());
     if (!buffer)
       return buffer.takeError();
     arrays.buffers[n] = std::move(*buffer);
-    ArrayArg arg{arrays.buffers[n].pointer(), {}, {}};
-    arg.shape.assign(t.shape.begin(), t.shape.end());
-    arg.strides.assign(t.strides.begin(), t.strides.end());
-    arrays.args.push_back(arg);
   }
-  auto [b, h, s, d] = shape;
-  llvm::Expected<DeviceBuffer> lse = device.alloc(b * h * s * 4);
+  llvm::Expected<DeviceBuffer> lse = device.alloc(count * 4);
   if (!lse)
     return lse.takeError();
   arrays.lse = std::move(*lse);
-  arrays.args.push_back({arrays.lse.pointer(), {b, h, s}, {h * s, s, 1}});
   return llvm::Error::success();
+}
+
+llvm::Expected<Arrays *> Bench::prepare(const Cell &cell) {
+  using namespace reference;
+  std::array<int64_t, 4> shape{cell.batch(), cell.heads(), cell.length,
+                               cell.dim};
+  auto [b, h, s, d] = shape;
+  auto [found, isNew] = allArrays.try_emplace({cell.dtype, b * h * s * d});
+  Arrays &arrays = found->second;
+  if (isNew)
+    if (llvm::Error error =
+            upload(cell.dtype == "bf16" ? Element::BF16 : Element::F16,
+                   b * h * s * d, arrays))
+      return std::move(error);
+  AttentionProblem &p = arrays.problem;
+  p.scale = 1 / std::sqrt(double(d));
+  p.mask = cell.causal ? MaskExpr::causal() : MaskExpr::none();
+  for (HostTensor *t : {&p.q, &p.k, &p.v}) {
+    t->shape = shape;
+    t->strides = {s * h * d, d, h * d, 1};
+  }
+  arrays.args.clear();
+  for (const DeviceBuffer &buffer : arrays.buffers)
+    arrays.args.push_back(
+        {buffer.pointer(), {b, h, s, d}, {s * h * d, d, h * d, 1}});
+  arrays.args.push_back({arrays.lse.pointer(), {b, h, s}, {h * s, s, 1}});
+  return &arrays;
 }
 
 llvm::Expected<double> Bench::time(const Module &module,
@@ -235,9 +248,10 @@ llvm::Error Bench::checkResult(const Arrays &arrays, const std::string &what) {
 }
 
 llvm::Error Bench::run(const Cell &cell, const std::vector<Tiles> &candidates) {
-  Arrays arrays;
-  if (llvm::Error error = prepare(cell, arrays))
-    return error;
+  llvm::Expected<Arrays *> prepared = prepare(cell);
+  if (!prepared)
+    return prepared.takeError();
+  const Arrays &arrays = **prepared;
   for (const Tiles &candidate : candidates) {
     std::string impl = "flashc";
     if (candidates.size() > 1 || candidate.text != "auto")
