@@ -7,6 +7,8 @@
 #include "flashc/Support/TargetInfo.h"
 
 #include "mlir/Pass/PassManager.h"
+#include "mlir/Pass/PassOptions.h"
+#include "mlir/Pass/PassRegistry.h"
 #include "mlir/Transforms/Passes.h"
 
 using namespace mlir;
@@ -32,4 +34,26 @@ void flashc::buildWarpPipeline(OpPassManager &manager,
   shared.budget = getBudget(options);
   manager.addPass(warp::createWarpAllocateShared(shared));
   manager.addPass(warp::createWarpVerifyProtocol());
+}
+
+namespace {
+struct WarpOptions : PassPipelineOptions<WarpOptions> {
+  Option<std::string> arch{*this, "arch", llvm::cl::desc("target"),
+                           llvm::cl::init("sm_80")};
+  Option<int64_t> sram{*this, "sram",
+                       llvm::cl::desc("bytes of on-chip memory of one block"),
+                       llvm::cl::init(0)};
+};
+} // namespace
+
+void flashc::registerWarpPipeline() {
+  PassPipelineRegistration<WarpOptions>(
+      "tile-to-warp",
+      "expanded tile ops to warp: places, puts, counts and bytes",
+      [](OpPassManager &manager, const WarpOptions &options) {
+        PipelineOptions pipeline;
+        pipeline.arch = options.arch;
+        pipeline.sram = options.sram;
+        buildWarpPipeline(manager, pipeline);
+      });
 }

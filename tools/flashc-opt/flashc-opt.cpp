@@ -9,6 +9,7 @@ int main(int argc, char **argv) {
   flashc::registerAllDialects(registry);
   flashc::registerAllPasses();
   flashc::registerTilePipeline();
+  flashc::registerWarpPipeline();
   return mlir::asMainReturnCode(
       mlir::MlirOptMain(argc, argv, "flashc optimizer driver\n", registry));
 }

@@ -47,6 +47,8 @@ void buildCPUPipeline(mlir::OpPassManager &manager,
 /// Makes the tile pipeline known to flashc-opt as `--attn-to-tile`, with the
 /// options of the same names.
 void registerTilePipeline();
+/// The warp pipeline, as `--tile-to-warp`.
+void registerWarpPipeline();
 
 } // namespace flashc
 
