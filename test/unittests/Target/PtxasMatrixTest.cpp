@@ -1,0 +1,76 @@
+// Every kernel of the matrix goes through ptxas: it is accepted, spills nothing
+// where head dims are at most 128, and stays in the registers that its warps
+// may have. Kernels with larger head dims report their spills as figures.
+#include "flashc/Compiler/Compiler.h"
+#include "flashc/Target/NVPTX.h"
+
+#include "unittests/Catch.h"
+
+#include <fmt/format.h>
+
+using namespace flashc;
+
+namespace {
+struct Cell {
+  std::string arch, dtype, mask;
+  int64_t headDim;
+};
+
+std::vector<Cell> matrix() {
+  std::vector<Cell> cells;
+  for (auto arch : {"sm_75", "sm_80", "sm_86", "sm_89"})
+    for (auto dtype : {"f16", "bf16"})
+      for (int64_t headDim : {32, 64, 96, 128, 192, 256})
+        for (auto mask : {"none", "causal"})
+          cells.push_back({arch, dtype, mask, headDim});
+  return cells;
+}
+
+llvm::Expected<std::string> compilePTX(const Cell &cell) {
+  auto context = makeContext();
+  AttentionSpec spec;
+  spec.headDim = cell.headDim;
+  spec.dtype = cell.dtype;
+  spec.mask = cell.mask;
+  auto module = buildAttnModule(spec, *context);
+  if (!module)
+    return module.takeError();
+  CompileOptions options;
+  options.arch = cell.arch;
+  return emitStage(**module, options, Stage::PTX);
+}
+} // namespace
+
+TEST_CASE("ptxas takes every kernel of the matrix without a spill") {
+  if (findPtxas().empty())
+    FLASHC_SKIP("no ptxas");
+  for (const Cell &cell : matrix()) {
+    std::string name = fmt::format("{} {} d{} {}", cell.arch, cell.dtype,
+                                   cell.headDim, cell.mask);
+    CAPTURE(name);
+    auto ptx = compilePTX(cell);
+    if (cell.arch == "sm_75" && cell.dtype == "bf16") {
+      REQUIRE_FALSE(static_cast<bool>(ptx));
+      std::string message = llvm::toString(ptx.takeError());
+      CHECK_THAT(message, Catch::Matchers::Contains("bf16"));
+      CHECK_THAT(message, Catch::Matchers::Contains("sm_80"));
+      continue;
+    }
+    if (!ptx)
+      FAIL(llvm::toString(ptx.takeError()));
+    TargetInfo target = llvm::cantFail(lookupTarget(cell.arch));
+    auto assembled = assemble(*ptx, target);
+    if (!assembled)
+      FAIL(llvm::toString(assembled.takeError()));
+    if (cell.headDim <= 128) {
+      CHECK(assembled->spillStores == 0);
+      CHECK(assembled->spillLoads == 0);
+    } else {
+      fmt::print("figure: {}: {} registers, {} bytes spill stores, {} bytes "
+                 "spill loads\n",
+                 name, assembled->registers, assembled->spillStores,
+                 assembled->spillLoads);
+    }
+    CHECK(assembled->registers <= target.maxRegistersPerThread);
+  }
+}
