@@ -8,6 +8,7 @@
 
 #include "flashc/Conversion/Passes.h"
 
+#include <fmt/format.h>
 #include <numeric>
 
 using namespace mlir;
@@ -24,7 +25,8 @@ void KernelEmitter::emitAlloc(warp::AllocOp op) {
 }
 
 void KernelEmitter::emitChannel(warp::ChannelOp op) {
-  channels[op.getChannel()] = {gep(shared, op.getOffset().value_or(0)), op};
+  channels[op.getChannel()] = {gep(shared, op.getOffset().value_or(0)), op,
+                               channels.size()};
 }
 
 Value KernelEmitter::slot(const Channel &channel, Value block) {
@@ -63,8 +65,18 @@ void KernelEmitter::emitPut(warp::PutOp op) {
     Value row = arith::MulIOp::create(b, block, i32(type.getShape()[0]));
     Value limit = from.getLimit() ? toI32(scalar(from.getLimit()))
                                   : view.sizes[2];
-    copyTileIn(view, scalar(from.getBatch()), scalar(from.getHead()), row,
-               limit, slot(channel, op.getBlock()), type.getBufferType());
+    Value start = headAddress(view, from.getBatch(), from.getHead());
+    // In a loop, one pointer a channel lives; all else is made anew.
+    auto make = [&] {
+      return threadAddress(view,
+                           headAddress(view, from.getBatch(), from.getHead()),
+                           type.getBufferType());
+    };
+    Value own = isa<warp::KernelOp>(op->getParentOp())
+                    ? make()
+                    : atEntry(fmt::format("channel{}", channel.id), make);
+    copyTileIn(view, start, own, row, limit, slot(channel, op.getBlock()),
+               type.getBufferType());
   });
   commitCopies();
 }
@@ -78,9 +90,10 @@ void KernelEmitter::emitCopyIn(warp::CopyInOp op) {
   const View &view = views[op.getView()];
   Value limit =
       op.getLimit() ? toI32(scalar(op.getLimit())) : view.sizes[2];
-  copyTileIn(view, scalar(op.getBatch()), scalar(op.getHead()),
-             toI32(scalar(op.getRow())), limit, buffers[op.getBuffer()],
-             cast<warp::BufferType>(op.getBuffer().getType()));
+  auto type = cast<warp::BufferType>(op.getBuffer().getType());
+  Value start = headAddress(view, op.getBatch(), op.getHead());
+  copyTileIn(view, start, threadAddress(view, start, type),
+             toI32(scalar(op.getRow())), limit, buffers[op.getBuffer()], type);
   commitCopies();
 }
 
@@ -110,22 +123,41 @@ KernelEmitter::CopyPlan KernelEmitter::planCopy(warp::BufferType type) {
   return plan;
 }
 
-// Calls `piece` for each of this thread's pieces: shared address, element
-// offset in the head, whether its row is inside, and its first column.
+// Element 0 of (batch, head).
+Value KernelEmitter::headAddress(const View &view, Value batch, Value head) {
+  return elementAddress(view,
+                        headOffset(view, scalar(batch), scalar(head)));
+}
+
+// This thread's first piece of the head's first rows.
+Value KernelEmitter::threadAddress(const View &view, Value headStart,
+                                   warp::BufferType type) {
+  CopyPlan plan = planCopy(type);
+  Value offset = arith::AddIOp::create(
+      b, arith::MulIOp::create(b, wide(plan.row), view.strides[2]),
+      wide(plan.column));
+  return LLVM::GEPOp::create(b, headStart.getType(),
+                             view.type.getElementType(), headStart,
+                             ArrayRef<LLVM::GEPArg>{offset});
+}
+
+// Calls `piece` for each of this thread's pieces: shared and global address,
+// whether its row is inside, its column, and the first column of its slab.
+// `own` is the thread's address for row 0 of the head.
 void KernelEmitter::forEachPiece(
-    const View &view, Value row, Value limit, Value buffer,
+    const View &view, Value own, Value row, Value limit, Value buffer,
     warp::BufferType type,
-    llvm::function_ref<void(Value address, Value offset, Value inside,
+    llvm::function_ref<void(Value address, Value global, Value inside,
                             Value column, int64_t firstColumn)>
         piece) {
   CopyPlan plan = planCopy(type);
   int64_t rows = type.getShape()[0], segment = type.getSegment();
   Value first = arith::AddIOp::create(b, row, plan.row);
-  Value offset = arith::AddIOp::create(
-      b, arith::MulIOp::create(b, wide(first), view.strides[2]),
-      wide(plan.column));
-  Value step = arith::MulIOp::create(b, view.strides[2],
-                                     i64(plan.rowsPerStep));
+  Value offset = arith::MulIOp::create(b, wide(row), view.strides[2]);
+  Value global = LLVM::GEPOp::create(b, own.getType(),
+                                     view.type.getElementType(), own,
+                                     ArrayRef<LLVM::GEPArg>{offset});
+  Value step = opaqueProduct(view.strides[2], plan.rowsPerStep * 2);
   for (int64_t done = 0; done < rows; done += plan.rowsPerStep) {
     // With few threads a step is shorter than the swizzle's period.
     int64_t turn =
@@ -142,9 +174,8 @@ void KernelEmitter::forEachPiece(
         Value address =
             gep(gep(buffer, lanes), column / segment * slabBytes(type) +
                                         done * plan.swizzle.pitch());
-        Value at = arith::AddIOp::create(b, offset, i64(column));
-        Value lastColumn = arith::AddIOp::create(b, plan.column, i32(column));
-        piece(address, at, inside, lastColumn, column);
+        Value own = arith::AddIOp::create(b, plan.column, i32(column));
+        piece(address, gep(global, column * 2), inside, own, column);
       }
     };
     if (done + plan.rowsPerStep > rows)
@@ -153,8 +184,17 @@ void KernelEmitter::forEachPiece(
                         copyRow);
     else
       copyRow();
-    offset = arith::AddIOp::create(b, offset, step);
+    if (done + plan.rowsPerStep < rows)
+      global = gep(global, step);
   }
+}
+
+// stride * factor, made where it is used: a multiplication is cheaper than two
+// registers that live through the loop. The side effect keeps LLVM from
+// sharing it.
+Value KernelEmitter::opaqueProduct(Value stride, int64_t factor) {
+  return inlineAsm(b.getI64Type(), fmt::format("mul.lo.s64 $0, $1, {};", factor),
+                   "=l,l", stride);
 }
 
 // The type that moves `bytes` bytes in one instruction.
@@ -177,18 +217,13 @@ Value KernelEmitter::insideColumns(Value inside, Value column, int64_t offset,
   return arith::AndIOp::create(b, inside, fits);
 }
 
-void KernelEmitter::copyTileIn(const View &view, Value batch, Value head,
+void KernelEmitter::copyTileIn(const View &view, Value headStart, Value own,
                                Value row, Value limit, Value buffer,
                                warp::BufferType type) {
   int64_t bytes = copyBytes(view.type), columns = view.type.getShape()[3];
-  Value headStart = elementAddress(view, headOffset(view, batch, head));
-  Type element = view.type.getElementType();
-  forEachPiece(view, row, limit, buffer, type,
-               [&](Value address, Value offset, Value inside, Value column,
+  forEachPiece(view, own, row, limit, buffer, type,
+               [&](Value address, Value source, Value inside, Value column,
                    int64_t firstColumn) {
-    Value source = LLVM::GEPOp::create(b, headStart.getType(), element,
-                                       headStart,
-                                       ArrayRef<LLVM::GEPArg>{offset});
     for (int64_t done = 0; done < 16; done += bytes) {
       Value valid = insideColumns(inside, column, done / 2,
                                   firstColumn + type.getSegment(), columns);
@@ -222,16 +257,12 @@ void KernelEmitter::emitCopyOut(warp::CopyOutOp op) {
   const View &view = views[op.getView()];
   auto type = cast<warp::BufferType>(op.getBuffer().getType());
   int64_t bytes = copyBytes(view.type), columns = view.type.getShape()[3];
-  Type element = view.type.getElementType();
-  Value headStart = elementAddress(
-      view, headOffset(view, scalar(op.getBatch()), scalar(op.getHead())));
-  forEachPiece(view, toI32(scalar(op.getRow())), view.sizes[2],
+  Value own = threadAddress(
+      view, headAddress(view, op.getBatch(), op.getHead()), type);
+  forEachPiece(view, own, toI32(scalar(op.getRow())), view.sizes[2],
                buffers[op.getBuffer()], type,
-               [&](Value address, Value offset, Value inside, Value column,
+               [&](Value address, Value target, Value inside, Value column,
                    int64_t firstColumn) {
-    Value target = LLVM::GEPOp::create(b, headStart.getType(), element,
-                                       headStart,
-                                       ArrayRef<LLVM::GEPArg>{offset});
     Type transfer = transferType(b, bytes);
     for (int64_t done = 0; done < 16; done += bytes) {
       Value valid = insideColumns(inside, column, done / 2,

@@ -43,6 +43,7 @@ struct View {
 struct Channel {
   mlir::Value base; // shared address of slot 0
   warp::ChannelOp op;
+  size_t id = 0;
 };
 
 class KernelEmitter {
@@ -112,8 +113,11 @@ private:
   void emitStoreRows(warp::StoreRowsOp op);
   void waitForCopies(int64_t pending);
   void commitCopies();
-  void copyTileIn(const View &view, Value batch, Value head, Value row,
+  void copyTileIn(const View &view, Value headStart, Value own, Value row,
                   Value limit, Value buffer, warp::BufferType type);
+  Value headAddress(const View &view, Value batch, Value head);
+  Value threadAddress(const View &view, Value headStart, warp::BufferType type);
+  Value opaqueProduct(Value stride, int64_t factor);
   void copyPieceIn(Value to, Value from, Value valid, Value safe,
                    int64_t bytes);
   Value insideColumns(Value inside, Value column, int64_t offset, int64_t end,
@@ -127,7 +131,7 @@ private:
   };
   CopyPlan planCopy(warp::BufferType type);
   void forEachPiece(
-      const View &view, Value row, Value limit, Value buffer,
+      const View &view, Value own, Value row, Value limit, Value buffer,
       warp::BufferType type,
       llvm::function_ref<void(Value, Value, Value, Value, int64_t)> piece);
   Value slot(const Channel &channel, Value block);
@@ -142,12 +146,16 @@ private:
   Value toIndex(Value i32);
   Value wide(Value i32); // sign extended to i64
   Value scalar(Value v) { return scalars.lookupOrDefault(v); }
+  /// One instruction that LLVM neither moves nor merges.
+  Value inlineAsm(mlir::Type type, const std::string &text,
+                  llvm::StringRef constraints, mlir::ValueRange operands);
   Value gep(Value base, Value bytes);
   Value gep(Value base, int64_t bytes);
   Value elementAddress(const View &view, Value elements);
   /// i64 element offset of row 0 of (batch, head).
   Value headOffset(const View &view, Value batch, Value head);
-  /// Runs `make` with the builder at the kernel's entry, once a key.
+  void startSegment();
+  /// Runs `make` with the builder at the segment's start, once a key.
   Value atEntry(const std::string &key, llvm::function_ref<Value()> make);
   void callWithCondition(Value condition, llvm::function_ref<void()> then);
 

@@ -52,10 +52,11 @@ Value KernelEmitter::laneOffset(LaneRole role, int64_t segment,
   });
   if (step == 0)
     return base;
-  // `step` counts pieces of 16 bytes; the permuted piece is in bits 4 to 6.
-  return atEntry(fmt::format("{}:{}", key, step), [&]() -> Value {
-    return arith::XOrIOp::create(b, base, i32(step * 16));
-  });
+  // `step` counts pieces of 16 bytes; the permuted piece is in bits 4 to 6. Taken
+  // at each use, and not kept: an exclusive or is cheaper than a register that lives
+  // through the whole loop. The side effect keeps LLVM from hoisting it.
+  return inlineAsm(b.getI32Type(),
+                   fmt::format("xor.b32 $0, $1, {};", step * 16), "=r,r", base);
 }
 
 SmallVector<Value> KernelEmitter::loadMatrix(Value address, bool transposed) {

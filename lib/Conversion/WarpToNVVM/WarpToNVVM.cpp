@@ -119,22 +119,26 @@ LogicalResult KernelEmitter::emit() {
   shared = LLVM::AddressOfOp::create(
       b, LLVM::LLVMPointerType::get(b.getContext(), kSharedSpace),
       kSharedSymbol);
-  thread = NVVM::ThreadIdXOp::create(b, b.getI32Type());
-  lane = arith::AndIOp::create(b, thread, i32(31));
-  warpId = arith::ShRUIOp::create(b, thread, i32(5));
-  // Values that every later piece shares are made before this return.
-  entryEnd = LLVM::ReturnOp::create(b, ValueRange());
-  b.setInsertionPointToEnd(entry);
-  Block *body = b.createBlock(&func.getBody());
-  b.setInsertionPoint(entryEnd);
-  auto enter = LLVM::BrOp::create(b, body);
-  entryEnd->erase();
-  entryEnd = enter;
-  b.setInsertionPointToStart(body);
+  startSegment();
   if (failed(emitBlock(kernel.getBody().front())))
     return failure();
   LLVM::ReturnOp::create(b, ValueRange());
   return success();
+}
+
+// Everything that follows derives its thread's place from a thread id read anew,
+// so that no such value lives through the loop before, where registers are
+// short. The side effect keeps LLVM from seeing that it is the same one.
+void KernelEmitter::startSegment() {
+  thread = inlineAsm(b.getI32Type(), "mov.u32 $0, %tid.x;", "=r", {});
+  lane = arith::AndIOp::create(b, thread, i32(31));
+  warpId = arith::ShRUIOp::create(b, thread, i32(5));
+  entryValues.clear();
+  Block *before = b.getInsertionBlock();
+  Block *after = b.createBlock(before->getParent());
+  b.setInsertionPointToEnd(before);
+  entryEnd = LLVM::BrOp::create(b, after);
+  b.setInsertionPointToEnd(after);
 }
 
 LogicalResult KernelEmitter::emitBlock(Block &block) {
@@ -256,6 +260,9 @@ LogicalResult KernelEmitter::emitBody(Block &from, Block *to) {
 }
 
 LogicalResult KernelEmitter::emitFor(scf::ForOp op) {
+  bool isOutermost = isa<warp::KernelOp>(op->getParentOp());
+  if (isOutermost)
+    startSegment();
   Registers inits;
   for (Value init : op.getInitArgs())
     appendRegisters(init, inits);
@@ -267,6 +274,8 @@ LogicalResult KernelEmitter::emitFor(scf::ForOp op) {
   if (failed(emitBody(*op.getBody(), loop.getBody())))
     return failure();
   bindRegisters(op.getResults(), loop.getResults());
+  if (isOutermost)
+    startSegment();
   return success();
 }
 
@@ -361,6 +370,17 @@ Value KernelEmitter::toIndex(Value value) {
 }
 Value KernelEmitter::wide(Value value) {
   return arith::ExtSIOp::create(b, b.getI64Type(), value);
+}
+Value KernelEmitter::inlineAsm(Type type, const std::string &text,
+                               StringRef constraints, ValueRange operands) {
+  auto dialect =
+      LLVM::AsmDialectAttr::get(b.getContext(), LLVM::AsmDialect::AD_ATT);
+  return LLVM::InlineAsmOp::create(b, type, operands, text, constraints,
+                                   /*has_side_effects=*/true,
+                                   /*is_align_stack=*/false,
+                                   LLVM::TailCallKind::None, dialect,
+                                   ArrayAttr())
+      .getResult(0);
 }
 Value KernelEmitter::gep(Value base, Value bytes) {
   return LLVM::GEPOp::create(b, base.getType(), b.getI8Type(), base,

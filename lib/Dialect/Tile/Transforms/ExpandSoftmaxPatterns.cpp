@@ -8,8 +8,8 @@
 //     shifts all exponents of a row alike, so alpha is built from the same M and
 //     the shift cancels in O = acc / l.
 //   * From |M| = 2^22 on, the shift itself (half a unit in M's last place) would
-//     be of the order of 1: there p = 2^(c * (s - m)). The branch is for a whole
-//     group of rows and both sides agree on rows with a small M.
+//     be of the order of 1: there s - m is taken first and M is 0. The branch is
+//     for a whole group of rows and both sides agree on rows with a small M.
 //   * A row that has seen no key has m = -inf; its exponents read m as 0.
 //   * The sums l are deferred: each part is scaled by alpha and added to alone.
 //
@@ -120,30 +120,40 @@ std::pair<Value, Value> UpdateExpander::buildNewMax(Value blockMax, Value raised
 }
 
 Value UpdateExpander::buildProbs(Value newMax) {
-  Type rows = newMax.getType(), tile = op.getScores().getType();
+  auto rows = cast<RankedTensorType>(newMax.getType());
+  Type tile = op.getScores().getType();
   auto shiftBody = [&](ValueRange x) -> SmallVector<Value> {
     Value shift = arith::MulFOp::create(b, buildFiniteMax(b, x[0]),
                                         buildF32(b, -scale));
     return {shift, buildIsLarge(b, shift)};
   };
-  ResultRange shift = buildMap(b, {rows, i1Rows(newMax)}, newMax, {}, shiftBody);
+  ResultRange shift = buildMap(b, {Type(rows), i1Rows(newMax)}, newMax, {}, shiftBody);
   Value anyLarge = AnyOp::create(b, b.getI1Type(), shift[1]);
-  auto branch = scf::IfOp::create(b, TypeRange{tile}, anyLarge, /*withElse=*/true);
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToStart(branch.thenBlock());
-  auto exact = buildMap(b, tile, {op.getScores(), newMax}, {}, [&](ValueRange x) {
-    Value difference = arith::SubFOp::create(b, x[0], buildFiniteMax(b, x[1]));
-    Value exponent = arith::MulFOp::create(b, difference, buildF32(b, scale));
-    return SmallVector<Value>{math::Exp2Op::create(b, exponent)};
-  });
-  scf::YieldOp::create(b, exact);
-  b.setInsertionPointToStart(branch.elseBlock());
-  auto fast = buildMap(b, tile, {op.getScores(), shift[0]}, {}, [&](ValueRange x) {
+  auto branch = scf::IfOp::create(b, TypeRange{tile, rows}, anyLarge,
+                                  /*withElse=*/true);
+  {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(branch.thenBlock());
+    auto differences =
+        buildMap(b, tile, {op.getScores(), newMax}, {}, [&](ValueRange x) {
+          return SmallVector<Value>{
+              arith::SubFOp::create(b, x[0], buildFiniteMax(b, x[1]))};
+        });
+    // A map and not a constant: canonicalization would turn the branch into a
+    // select between whole tiles.
+    Value none = buildMap(b, Type(rows), shift[0], {}, [&](ValueRange) {
+      return SmallVector<Value>{buildF32(b, 0.0f)};
+    })[0];
+    scf::YieldOp::create(b, ValueRange{differences[0], none});
+    b.setInsertionPointToStart(branch.elseBlock());
+    scf::YieldOp::create(b, ValueRange{op.getScores(), shift[0]});
+  }
+  // The exponentials stand behind the branch, in one block with the product
+  // that reads them, so that a machine level can interleave the two.
+  return buildMap(b, tile, branch.getResults(), {}, [&](ValueRange x) {
     Value exponent = math::FmaOp::create(b, x[0], buildF32(b, scale), x[1]);
     return SmallVector<Value>{math::Exp2Op::create(b, exponent)};
-  });
-  scf::YieldOp::create(b, fast);
-  return branch.getResult(0);
+  })[0];
 }
 
 /// Whether the rescaled accumulator exists before `update` does, so that its
