@@ -1,0 +1,77 @@
+//===- Module.h - From a file or a plain struct to attn IR ------*- C++ -*-===//
+#ifndef FLASHC_COMPILER_MODULE_H
+#define FLASHC_COMPILER_MODULE_H
+
+#include "flashc/Dialect/Attn/IR/Attn.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/OwningOpRef.h"
+#include "llvm/Support/Error.h"
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace flashc {
+
+/// A context that knows every dialect of every stage. It has no threads of its
+/// own: one compilation is one thread, many may run side by side.
+std::unique_ptr<mlir::MLIRContext> makeContext();
+
+/// Attention without a score function, in plain words.
+struct AttentionSpec {
+  /// D; and Dv, where 0 means D.
+  int64_t headDim = 0, valueHeadDim = 0;
+  /// Hq and Hkv; 0: known at run time.
+  int64_t heads = 0, kvHeads = 0;
+  /// "f16", "bf16" or "f32".
+  std::string dtype = "f16";
+  /// "bshd" or "bhsd".
+  std::string layout = "bshd";
+  /// Default 1/sqrt(D).
+  std::optional<double> scale;
+  /// As `parseMask` reads it.
+  std::string mask = "none";
+  /// Whether each batch has its own number of keys.
+  bool kvLengths = false;
+  /// Whether the kernel writes the log-sum-exp.
+  bool withLse = true;
+};
+
+/// `func.func @attention` that holds one `attn.forward`; batch and lengths are
+/// dynamic. Fails with the verifier's sentence where the numbers do not fit.
+llvm::Expected<mlir::OwningOpRef<mlir::ModuleOp>>
+buildAttnModule(const AttentionSpec &spec, mlir::MLIRContext &context);
+
+/// Read and verify a module. The error is the first one that the parser or a
+/// verifier has, with file, line and column. Arguments that carry no
+/// `attn.name` get the name they have in the text, for `--capture name=file`.
+llvm::Expected<mlir::OwningOpRef<mlir::ModuleOp>>
+readModule(llvm::StringRef path, mlir::MLIRContext &context);
+/// As `readModule`, from text; `name` stands for the path.
+llvm::Expected<mlir::OwningOpRef<mlir::ModuleOp>>
+parseModule(llvm::StringRef text, llvm::StringRef name,
+            mlir::MLIRContext &context);
+
+/// What the module computes: the one function and its one `attn.forward`.
+struct AttnFunction {
+  mlir::func::FuncOp func;
+  attn::ForwardOp forward;
+  /// Argument of `func` that is Q, K, V, kv_lengths (-1: none).
+  int query = -1, key = -1, value = -1, kvLengths = -1;
+  /// Arguments that are captures, in the order of the op, and their names.
+  std::vector<int> captures;
+  std::vector<std::string> captureNames;
+  /// Whether the function returns the LSE (after the output).
+  bool returnsLse = false;
+};
+
+/// Find it. Fails where the module has not exactly one function that holds one
+/// `attn.forward` on its arguments and returns its results.
+llvm::Expected<AttnFunction> findAttention(mlir::ModuleOp module);
+
+} // namespace flashc
+
+#endif // FLASHC_COMPILER_MODULE_H

@@ -1,0 +1,53 @@
+//===- ScoreFunction.h - A score region, computed in double -----*- C++ -*-===//
+#ifndef FLASHC_COMPILER_SCOREFUNCTION_H
+#define FLASHC_COMPILER_SCOREFUNCTION_H
+
+#include "flashc/Dialect/Attn/IR/Attn.h"
+#include "flashc/Support/Npy.h"
+
+#include "llvm/Support/Error.h"
+
+#include <functional>
+#include <vector>
+
+namespace flashc {
+
+/// The score region of an `attn.forward` as a function on the host: what
+/// `--check` compares kernels with. All floats are double, whatever type the
+/// region names, so that it has the rounding of none of the kernels; integers
+/// wrap at their width and `index` has 64 bits.
+class ScoreFunction {
+public:
+  /// One register: which member is in use is known from the type.
+  union Number {
+    double real;
+    int64_t integer;
+  };
+  using Step = std::function<void(Number *registers)>;
+
+  /// `captures` are the captured tensors in the op's order; they must outlive
+  /// the function, and shapes and dtypes must fit (bf16 travels as U16). Fails
+  /// on ops that have no meaning in double, by name.
+  static llvm::Expected<ScoreFunction>
+  create(attn::ForwardOp op, llvm::ArrayRef<const NpyArray *> captures);
+
+  /// The new score of query `i` and key `j`. May be called by many threads.
+  double operator()(double score, int64_t batch, int64_t head, int64_t i,
+                    int64_t j) const;
+
+private:
+  std::vector<Step> steps;
+  unsigned registerCount = 0;
+  unsigned result = 0;
+};
+
+/// What one op of a score region does: it reads registers `operands` and writes
+/// register `result`. Null where the op is not known. `tensor.extract` and
+/// `arith.constant` are not this function's.
+ScoreFunction::Step scoreStep(mlir::Operation &op,
+                              llvm::ArrayRef<unsigned> operands,
+                              unsigned result);
+
+} // namespace flashc
+
+#endif // FLASHC_COMPILER_SCOREFUNCTION_H

@@ -1,0 +1,268 @@
+// The scalar ops that a score function may hold, in double and in integers that
+// wrap: one row of a table for each. Used by ScoreFunction.cpp only.
+#include "flashc/Compiler/ScoreFunction.h"
+
+#include "llvm/ADT/StringMap.h"
+#include "llvm/Support/MathExtras.h"
+
+#include <cmath>
+#include <limits>
+
+using namespace mlir;
+using namespace flashc;
+
+using Number = ScoreFunction::Number;
+using Step = ScoreFunction::Step;
+
+namespace {
+using Real1 = double (*)(double);
+using Real2 = double (*)(double, double);
+/// On sign-extended values; the result is wrapped by the caller.
+using Integer2 = int64_t (*)(int64_t, int64_t);
+
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+
+double maximum(double a, double b) {
+  return std::isnan(a) || std::isnan(b) ? kNaN : std::fmax(a, b);
+}
+double minimum(double a, double b) {
+  return std::isnan(a) || std::isnan(b) ? kNaN : std::fmin(a, b);
+}
+uint64_t u(int64_t x) { return static_cast<uint64_t>(x); }
+} // namespace
+
+static Real1 unary(StringRef name) {
+  static const llvm::StringMap<Real1> table = {
+      {"arith.negf", [](double x) { return -x; }},
+      {"math.absf", [](double x) { return std::fabs(x); }},
+      {"math.acos", [](double x) { return std::acos(x); }},
+      {"math.acosh", [](double x) { return std::acosh(x); }},
+      {"math.asin", [](double x) { return std::asin(x); }},
+      {"math.asinh", [](double x) { return std::asinh(x); }},
+      {"math.atan", [](double x) { return std::atan(x); }},
+      {"math.atanh", [](double x) { return std::atanh(x); }},
+      {"math.cbrt", [](double x) { return std::cbrt(x); }},
+      {"math.ceil", [](double x) { return std::ceil(x); }},
+      {"math.cos", [](double x) { return std::cos(x); }},
+      {"math.cosh", [](double x) { return std::cosh(x); }},
+      {"math.erf", [](double x) { return std::erf(x); }},
+      {"math.erfc", [](double x) { return std::erfc(x); }},
+      {"math.exp", [](double x) { return std::exp(x); }},
+      {"math.exp2", [](double x) { return std::exp2(x); }},
+      {"math.expm1", [](double x) { return std::expm1(x); }},
+      {"math.floor", [](double x) { return std::floor(x); }},
+      {"math.log", [](double x) { return std::log(x); }},
+      {"math.log10", [](double x) { return std::log10(x); }},
+      {"math.log1p", [](double x) { return std::log1p(x); }},
+      {"math.log2", [](double x) { return std::log2(x); }},
+      {"math.round", [](double x) { return std::round(x); }},
+      {"math.roundeven", [](double x) { return std::nearbyint(x); }},
+      {"math.rsqrt", [](double x) { return 1 / std::sqrt(x); }},
+      {"math.sin", [](double x) { return std::sin(x); }},
+      {"math.sinh", [](double x) { return std::sinh(x); }},
+      {"math.sqrt", [](double x) { return std::sqrt(x); }},
+      {"math.tan", [](double x) { return std::tan(x); }},
+      {"math.tanh", [](double x) { return std::tanh(x); }},
+      {"math.trunc", [](double x) { return std::trunc(x); }},
+  };
+  return table.lookup(name);
+}
+
+static Real2 binary(StringRef name) {
+  static const llvm::StringMap<Real2> table = {
+      {"arith.addf", [](double a, double b) { return a + b; }},
+      {"arith.subf", [](double a, double b) { return a - b; }},
+      {"arith.mulf", [](double a, double b) { return a * b; }},
+      {"arith.divf", [](double a, double b) { return a / b; }},
+      {"arith.remf", [](double a, double b) { return std::fmod(a, b); }},
+      {"arith.maximumf", maximum},
+      {"arith.minimumf", minimum},
+      {"arith.maxnumf", [](double a, double b) { return std::fmax(a, b); }},
+      {"arith.minnumf", [](double a, double b) { return std::fmin(a, b); }},
+      {"math.atan2", [](double a, double b) { return std::atan2(a, b); }},
+      {"math.copysign", [](double a, double b) { return std::copysign(a, b); }},
+      {"math.powf", [](double a, double b) { return std::pow(a, b); }},
+  };
+  return table.lookup(name);
+}
+
+// Divisors are constants other than 0 and -1 (verified), so that nothing traps.
+static Integer2 integer(StringRef name) {
+  static const llvm::StringMap<Integer2> table = {
+      {"arith.addi", [](int64_t a, int64_t b) { return int64_t(u(a) + u(b)); }},
+      {"arith.subi", [](int64_t a, int64_t b) { return int64_t(u(a) - u(b)); }},
+      {"arith.muli", [](int64_t a, int64_t b) { return int64_t(u(a) * u(b)); }},
+      {"arith.andi", [](int64_t a, int64_t b) { return a & b; }},
+      {"arith.ori", [](int64_t a, int64_t b) { return a | b; }},
+      {"arith.xori", [](int64_t a, int64_t b) { return a ^ b; }},
+      {"arith.maxsi", [](int64_t a, int64_t b) { return std::max(a, b); }},
+      {"arith.minsi", [](int64_t a, int64_t b) { return std::min(a, b); }},
+      {"arith.divsi", [](int64_t a, int64_t b) { return a / b; }},
+      {"arith.remsi", [](int64_t a, int64_t b) { return a % b; }},
+      {"arith.floordivsi", llvm::divideFloorSigned},
+      {"arith.ceildivsi", llvm::divideCeilSigned},
+  };
+  return table.lookup(name);
+}
+
+// The same on zero-extended values.
+static Integer2 unsignedInteger(StringRef name) {
+  static const llvm::StringMap<Integer2> table = {
+      {"arith.maxui",
+       [](int64_t a, int64_t b) { return int64_t(std::max(u(a), u(b))); }},
+      {"arith.minui",
+       [](int64_t a, int64_t b) { return int64_t(std::min(u(a), u(b))); }},
+      {"arith.divui", [](int64_t a, int64_t b) { return int64_t(u(a) / u(b)); }},
+      {"arith.remui", [](int64_t a, int64_t b) { return int64_t(u(a) % u(b)); }},
+      {"arith.ceildivui",
+       [](int64_t a, int64_t b) {
+         return int64_t(u(a) / u(b) + (u(a) % u(b) != 0));
+       }},
+      {"arith.shrui",
+       [](int64_t a, int64_t b) { return u(b) > 63 ? 0 : int64_t(u(a) >> b); }},
+      {"arith.shli",
+       [](int64_t a, int64_t b) { return u(b) > 63 ? 0 : int64_t(u(a) << b); }},
+  };
+  return table.lookup(name);
+}
+
+static unsigned widthOf(Type type) {
+  return type.isIndex() ? 64 : type.getIntOrFloatBitWidth();
+}
+static int64_t wrap(int64_t value, unsigned width) {
+  return llvm::SignExtend64(u(value), width);
+}
+static int64_t zeroExtend(int64_t value, unsigned width) {
+  return width == 64 ? value : value & ((int64_t(1) << width) - 1);
+}
+
+static bool compare(arith::CmpFPredicate predicate, double a, double b) {
+  using P = arith::CmpFPredicate;
+  bool unordered = std::isnan(a) || std::isnan(b);
+  switch (predicate) {
+  case P::AlwaysFalse: return false;
+  case P::OEQ: return a == b;
+  case P::OGT: return a > b;
+  case P::OGE: return a >= b;
+  case P::OLT: return a < b;
+  case P::OLE: return a <= b;
+  case P::ONE: return !unordered && a != b;
+  case P::ORD: return !unordered;
+  case P::UEQ: return unordered || a == b;
+  case P::UGT: return unordered || a > b;
+  case P::UGE: return unordered || a >= b;
+  case P::ULT: return unordered || a < b;
+  case P::ULE: return unordered || a <= b;
+  case P::UNE: return a != b;
+  case P::UNO: return unordered;
+  case P::AlwaysTrue: return true;
+  }
+  return false;
+}
+
+static Step castStep(Operation &op, unsigned from, unsigned result) {
+  Type source = op.getOperand(0).getType(), target = op.getResult(0).getType();
+  if (isa<arith::ExtFOp, arith::TruncFOp>(op))
+    return [=](Number *r) { r[result] = r[from]; };
+  if (isa<arith::SIToFPOp>(op))
+    return [=](Number *r) { r[result].real = double(r[from].integer); };
+  if (isa<arith::UIToFPOp>(op))
+    return [=, width = widthOf(source)](Number *r) {
+      r[result].real = double(u(zeroExtend(r[from].integer, width)));
+    };
+  if (isa<arith::FPToSIOp, arith::FPToUIOp>(op))
+    return [=, width = widthOf(target)](Number *r) {
+      // Out of range has no meaning; the clamp keeps the conversion defined.
+      double x = r[from].real;
+      x = std::isnan(x) ? 0 : std::min(std::max(x, -0x1p62), 0x1p62);
+      r[result].integer = wrap(int64_t(x), width);
+    };
+  if (isa<arith::ExtSIOp, arith::TruncIOp, arith::IndexCastOp>(op))
+    return [=, width = widthOf(target)](Number *r) {
+      r[result].integer = wrap(r[from].integer, width);
+    };
+  if (isa<arith::ExtUIOp, arith::IndexCastUIOp>(op))
+    return [=, width = widthOf(source), to = widthOf(target)](Number *r) {
+      r[result].integer = wrap(zeroExtend(r[from].integer, width), to);
+    };
+  return nullptr;
+}
+
+static Step compareStep(Operation &op, ArrayRef<unsigned> operands,
+                        unsigned result) {
+  unsigned a = operands[0], b = operands[1];
+  if (auto cmp = dyn_cast<arith::CmpFOp>(op))
+    return [=, predicate = cmp.getPredicate()](Number *r) {
+      r[result].integer = -int64_t(compare(predicate, r[a].real, r[b].real));
+    };
+  if (auto cmp = dyn_cast<arith::CmpIOp>(op))
+    return [=, predicate = cmp.getPredicate(),
+            width = widthOf(op.getOperand(0).getType())](Number *r) {
+      llvm::APInt x(64, u(wrap(r[a].integer, width)));
+      llvm::APInt y(64, u(wrap(r[b].integer, width)));
+      r[result].integer = -int64_t(arith::applyCmpPredicate(predicate, x, y));
+    };
+  return nullptr;
+}
+
+static Step integerStep(Operation &op, ArrayRef<unsigned> operands,
+                        unsigned result) {
+  StringRef name = op.getName().getStringRef();
+  unsigned a = operands[0], b = operands[1];
+  Type type = op.getResult(0).getType();
+  if (!type.isIntOrIndex())
+    return nullptr;
+  unsigned width = widthOf(type);
+  if (isa<arith::ShRSIOp>(op))
+    return [=](Number *r) {
+      int64_t by = zeroExtend(r[b].integer, width);
+      r[result].integer = r[a].integer >> (by < 0 || by > 63 ? 63 : by);
+    };
+  if (Integer2 f = integer(name))
+    return [=](Number *r) {
+      r[result].integer = wrap(f(r[a].integer, r[b].integer), width);
+    };
+  if (Integer2 f = unsignedInteger(name))
+    return [=](Number *r) {
+      r[result].integer = wrap(f(zeroExtend(r[a].integer, width),
+                                 zeroExtend(r[b].integer, width)),
+                               width);
+    };
+  return nullptr;
+}
+
+Step flashc::scoreStep(Operation &op, ArrayRef<unsigned> operands,
+                       unsigned result) {
+  StringRef name = op.getName().getStringRef();
+  if (isa<arith::SelectOp>(op))
+    return [=, c = operands[0], a = operands[1], b = operands[2]](Number *r) {
+      r[result] = r[c].integer ? r[a] : r[b];
+    };
+  if (isa<math::FmaOp>(op))
+    return [=, a = operands[0], b = operands[1], c = operands[2]](Number *r) {
+      r[result].real = std::fma(r[a].real, r[b].real, r[c].real);
+    };
+  if (operands.size() == 1) {
+    unsigned a = operands[0];
+    if (Real1 f = unary(name))
+      return [=](Number *r) { r[result].real = f(r[a].real); };
+    if (isa<math::AbsIOp>(op))
+      return [=, width = widthOf(op.getResult(0).getType())](Number *r) {
+        int64_t x = r[a].integer;
+        r[result].integer = wrap(x < 0 ? int64_t(0 - u(x)) : x, width);
+      };
+    return castStep(op, a, result);
+  }
+  if (operands.size() != 2)
+    return nullptr;
+  unsigned a = operands[0], b = operands[1];
+  if (Real2 f = binary(name))
+    return [=](Number *r) { r[result].real = f(r[a].real, r[b].real); };
+  if (isa<math::FPowIOp>(op))
+    return [=](Number *r) {
+      r[result].real = std::pow(r[a].real, double(r[b].integer));
+    };
+  if (Step step = compareStep(op, operands, result))
+    return step;
+  return integerStep(op, operands, result);
+}
