@@ -225,32 +225,3 @@ static std::string print(Attribute mask, int outer) {
 std::string flashc::printMask(Attribute mask) {
   return mask ? print(mask, 0) : "none";
 }
-
-static bool visible(Attribute mask, int64_t i, int64_t j, int64_t queries,
-                    int64_t keys) {
-  auto inner = [&](Attribute part) {
-    return visible(part, i, j, queries, keys);
-  };
-  auto diagonal = [&](Align align) {
-    return i + (align == Align::BottomRight ? keys - queries : 0);
-  };
-  return TypeSwitch<Attribute, bool>(mask)
-      .Case<OrAttr>([&](OrAttr m) { return llvm::any_of(m.getParts(), inner); })
-      .Case<AndAttr>(
-          [&](AndAttr m) { return llvm::all_of(m.getParts(), inner); })
-      .Case<NotAttr>([&](NotAttr m) { return !inner(m.getPart()); })
-      .Case<CausalAttr>(
-          [&](CausalAttr m) { return j <= diagonal(m.getAlign()); })
-      .Case<WindowAttr>([&](WindowAttr m) {
-        int64_t d = diagonal(m.getAlign());
-        return (m.getLeft() < 0 || j >= d - m.getLeft()) &&
-               (m.getRight() < 0 || j <= d + m.getRight());
-      })
-      .Case<PrefixAttr>([&](PrefixAttr m) { return j < m.getLength(); })
-      .Default([&](Attribute) { return j < keys; });
-}
-
-bool flashc::isVisible(Attribute mask, int64_t i, int64_t j, int64_t queries,
-                       int64_t keys) {
-  return j < keys && (!mask || visible(mask, i, j, queries, keys));
-}

@@ -24,13 +24,6 @@ llvm::Expected<mlir::Attribute> parseMask(llvm::StringRef text,
 /// The text of a mask; "none" for null. `parseMask` reads it back.
 std::string printMask(mlir::Attribute mask);
 
-/// Whether key `j` is visible to query `i`, by the formulas of the attributes'
-/// texts and nothing else: the reference for tests and `--check`. `queries` is
-/// Sq; `keys` is Sk, or this batch's entry of `kv_lengths`. Keys at and past
-/// `keys` are never visible.
-bool isVisible(mlir::Attribute mask, int64_t i, int64_t j, int64_t queries,
-               int64_t keys);
-
 } // namespace flashc
 
 #endif // FLASHC_COMPILER_MASKTEXT_H

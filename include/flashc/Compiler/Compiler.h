@@ -1,0 +1,61 @@
+//===- Compiler.h - From attn IR to a kernel --------------------*- C++ -*-===//
+//
+// The compiler as functions of (module, options) alone: nothing else, no
+// environment and no global state, changes what comes out. Many may run at once
+// in one process, each with its own context.
+//
+//===----------------------------------------------------------------------===//
+#ifndef FLASHC_COMPILER_COMPILER_H
+#define FLASHC_COMPILER_COMPILER_H
+
+#include "flashc/Compiler/Module.h"
+#include "flashc/Pipelines/Pipelines.h"
+#include "flashc/Support/KernelImage.h"
+#include "flashc/Support/TargetInfo.h"
+
+#include "llvm/ADT/ArrayRef.h"
+
+#include <string>
+
+namespace flashc {
+
+/// Target and overrides of the schedule.
+using CompileOptions = PipelineOptions;
+
+/// What can be looked at, in the order of the way down. LLVM is LLVM IR.
+enum class Stage { Attn, Tile, Warp, LLVM, PTX, Cubin, Manifest };
+
+/// "attn", "tile", "warp", "llvm", "ptx", "cubin", "manifest".
+llvm::StringRef stageName(Stage stage);
+llvm::ArrayRef<Stage> allStages();
+
+/// A module on its way down, and what was decided so far.
+struct Lowering {
+  mlir::OwningOpRef<mlir::ModuleOp> module;
+  TargetInfo target;
+  std::string name;
+  /// Complete from the tile level on, but for `sharedBytes` (warp level; on the
+  /// tile level the schedule's estimate) and what ptxas says.
+  Manifest manifest;
+};
+
+/// Lower a copy of `module` to the IR of `stage` (Attn, Tile or Warp; LLVM here
+/// is the LLVM dialect). Fails with the first error of a pass.
+llvm::Expected<Lowering> lowerTo(mlir::ModuleOp module,
+                                 const CompileOptions &options, Stage stage);
+
+/// The text (or, for Cubin, the bytes) of one stage. Warp, PTX, Cubin and
+/// Manifest need a GPU target.
+llvm::Expected<std::string> emitStage(mlir::ModuleOp module,
+                                      const CompileOptions &options,
+                                      Stage stage);
+
+/// The kernel with its PTX; with `assemble`, ptxas makes the cubin too and the
+/// manifest says how many registers it took. Fails for the target "cpu".
+llvm::Expected<KernelImage> compileToGPU(mlir::ModuleOp module,
+                                         const CompileOptions &options,
+                                         bool assemble = false);
+
+} // namespace flashc
+
+#endif // FLASHC_COMPILER_COMPILER_H

@@ -1,0 +1,152 @@
+// compile(module, options): the pipelines one after another, with a stop at any
+// stage. In: a verified module on the `attn` level; out: IR, PTX, a cubin, and
+// the manifest beside them.
+#include "flashc/Compiler/Compiler.h"
+#include "Manifest.h"
+#include "flashc/Compiler/Diagnostics.h"
+#include "flashc/Dialect/Attn/Transforms/Passes.h"
+#include "flashc/Support/Error.h"
+#include "flashc/Target/NVPTX.h"
+
+#include "mlir/Pass/PassManager.h"
+
+using namespace mlir;
+using namespace flashc;
+
+static constexpr llvm::StringLiteral kStageNames[] = {
+    "attn", "tile", "warp", "llvm", "ptx", "cubin", "manifest"};
+
+llvm::StringRef flashc::stageName(Stage stage) {
+  return kStageNames[static_cast<size_t>(stage)];
+}
+
+llvm::ArrayRef<Stage> flashc::allStages() {
+  static constexpr Stage stages[] = {Stage::Attn,  Stage::Tile, Stage::Warp,
+                                     Stage::LLVM,  Stage::PTX,  Stage::Cubin,
+                                     Stage::Manifest};
+  return stages;
+}
+
+using BuildPipeline = void (*)(OpPassManager &, const PipelineOptions &);
+
+static llvm::Error runPipeline(ModuleOp module, const CompileOptions &options,
+                               BuildPipeline build, llvm::StringRef level) {
+  FirstError errors(module.getContext());
+  PassManager manager(module.getContext());
+  build(manager, options);
+  if (succeeded(manager.run(module)))
+    return llvm::Error::success();
+  return errors.take(
+      fmt::format("lowering to {} for {} failed without a reason; please "
+                  "report the input",
+                  level.str(), options.arch));
+}
+
+static void buildAttnPipeline(OpPassManager &manager, const PipelineOptions &) {
+  manager.addPass(attn::createAttnSimplifyMask());
+}
+
+static llvm::Error needGPU(const CompileOptions &options, Stage stage) {
+  return makeError("target is {}, but --emit={} needs a GPU; give --arch=sm_80 "
+                   "or another of --arch=list",
+                   options.arch, stageName(stage).str());
+}
+
+llvm::Expected<Lowering> flashc::lowerTo(ModuleOp input,
+                                         const CompileOptions &options,
+                                         Stage stage) {
+  llvm::Expected<TargetInfo> target = lookupTarget(options.arch, options.sram);
+  if (!target)
+    return target.takeError();
+  Lowering result{input.clone(), *target, "", {}};
+  auto run = [&](BuildPipeline build, llvm::StringRef level) {
+    return runPipeline(*result.module, options, build, level);
+  };
+  if (llvm::Error error = run(buildAttnPipeline, "attn"))
+    return error;
+  llvm::Expected<Manifest> manifest = describeAttn(*result.module);
+  if (!manifest)
+    return manifest.takeError();
+  result.manifest = std::move(*manifest);
+  if (stage == Stage::Attn)
+    return result;
+  if (llvm::Error error = run(buildTilePipeline, "tile"))
+    return error;
+  if (llvm::Error error = describeTile(*result.module, options, result.manifest,
+                                       result.name))
+    return error;
+  if (stage == Stage::Tile)
+    return result;
+  if (target->isCPU) {
+    if (stage == Stage::Warp)
+      return needGPU(options, stage);
+    if (llvm::Error error = run(buildCPUPipeline, "llvm"))
+      return error;
+    return result;
+  }
+  if (llvm::Error error = run(buildWarpPipeline, "warp"))
+    return error;
+  describeWarp(*result.module, result.manifest);
+  if (stage == Stage::Warp)
+    return result;
+  if (llvm::Error error = run(buildNVVMPipeline, "llvm"))
+    return error;
+  return result;
+}
+
+static std::string printModule(ModuleOp module) {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  module.print(stream);
+  stream << '\n';
+  return text;
+}
+
+llvm::Expected<std::string> flashc::emitStage(ModuleOp module,
+                                              const CompileOptions &options,
+                                              Stage stage) {
+  if (stage == Stage::PTX || stage == Stage::Cubin ||
+      stage == Stage::Manifest) {
+    llvm::Expected<KernelImage> image =
+        compileToGPU(module, options, stage == Stage::Cubin);
+    if (!image)
+      return image.takeError();
+    if (stage != Stage::Manifest)
+      return stage == Stage::PTX ? image->ptx : image->cubin;
+    return llvm::formatv("{0:2}\n", image->manifest.toJSON()).str();
+  }
+  llvm::Expected<Lowering> lowered = lowerTo(module, options, stage);
+  if (!lowered)
+    return lowered.takeError();
+  if (stage != Stage::LLVM || lowered->target.isCPU)
+    return printModule(*lowered->module);
+  FirstError errors(module.getContext());
+  return translateToLLVMText(*lowered->module, lowered->target);
+}
+
+llvm::Expected<KernelImage> flashc::compileToGPU(ModuleOp module,
+                                                 const CompileOptions &options,
+                                                 bool assemble) {
+  llvm::Expected<Lowering> lowered = lowerTo(module, options, Stage::LLVM);
+  if (!lowered)
+    return lowered.takeError();
+  if (lowered->target.isCPU)
+    return needGPU(options, Stage::PTX);
+  FirstError errors(module.getContext());
+  llvm::Expected<std::string> ptx =
+      translateToPTX(*lowered->module, lowered->target);
+  if (!ptx)
+    return ptx.takeError();
+  KernelImage image{lowered->name, lowered->target.arch, std::move(*ptx), "",
+                    std::move(lowered->manifest)};
+  if (!assemble)
+    return image;
+  llvm::Expected<PtxasResult> cubin = flashc::assemble(image.ptx,
+                                                       lowered->target);
+  if (!cubin)
+    return cubin.takeError();
+  image.cubin = std::move(cubin->cubin);
+  image.manifest.registers = cubin->registers;
+  image.manifest.spillBytes = cubin->spillStores + cubin->spillLoads;
+  return image;
+}

@@ -1,0 +1,102 @@
+// Reads the manifest off the IR, level by level: the kernel's argument types are
+// the ABI, so they are taken from the kernel and not guessed a second time.
+#include "Manifest.h"
+
+#include "flashc/Analysis/Schedule.h"
+#include "flashc/Compiler/MaskText.h"
+#include "flashc/Dialect/Tile/IR/Tile.h"
+#include "flashc/Dialect/Warp/IR/Warp.h"
+#include "flashc/Support/Error.h"
+
+#include <numeric>
+
+using namespace mlir;
+using namespace flashc;
+
+static std::string typeText(Type type) {
+  std::string text;
+  llvm::raw_string_ostream(text) << type;
+  return text;
+}
+
+llvm::Expected<Manifest> flashc::describeAttn(ModuleOp module) {
+  llvm::Expected<AttnFunction> found = findAttention(module);
+  if (!found)
+    return found.takeError();
+  attn::ForwardOp op = found->forward;
+  Manifest manifest;
+  manifest.headDim = op.getHeadDim();
+  manifest.valueHeadDim = op.getValueHeadDim();
+  manifest.dtype = typeText(op.getQuery().getType().getElementType());
+  manifest.scale = op.getScaleValue();
+  manifest.mask = printMask(op.getMask().value_or(Attribute()));
+  manifest.layout = attn::stringifyLayout(op.getLayout()).str();
+  auto add = [&](ParamKind kind, llvm::StringRef name) {
+    KernelParam param;
+    param.kind = kind;
+    param.name = name.str();
+    manifest.params.push_back(std::move(param));
+  };
+  for (ParamKind kind : {ParamKind::Query, ParamKind::Key, ParamKind::Value})
+    add(kind, paramKindName(kind));
+  if (op.getKvLengths())
+    add(ParamKind::KvLengths, paramKindName(ParamKind::KvLengths));
+  for (const std::string &name : found->captureNames)
+    add(ParamKind::Capture, name);
+  add(ParamKind::Output, paramKindName(ParamKind::Output));
+  if (found->returnsLse)
+    add(ParamKind::Lse, paramKindName(ParamKind::Lse));
+  return manifest;
+}
+
+static void describeParam(MemRefType type, KernelParam &param) {
+  auto number = [](int64_t n) {
+    return ShapedType::isDynamic(n) ? KernelParam::kDynamic : n;
+  };
+  param.elementType = typeText(type.getElementType());
+  for (int64_t size : type.getShape())
+    param.shape.push_back(number(size));
+  if (!type.getLayout().isIdentity())
+    for (int64_t stride : type.getStridesAndOffset().first)
+      param.strides.push_back(number(stride));
+}
+
+/// As convert-warp-to-nvvm chooses it: 16 bytes, or what a row of D and of Dv
+/// elements is a multiple of.
+static int64_t alignmentOf(const Manifest &manifest, int64_t asked) {
+  if (asked)
+    return asked;
+  int64_t element = manifest.dtype == "f32" ? 4 : 2;
+  return std::gcd<int64_t>(16, std::gcd(manifest.headDim * element,
+                                        manifest.valueHeadDim * element));
+}
+
+llvm::Error flashc::describeTile(ModuleOp module,
+                                 const CompileOptions &options,
+                                 Manifest &manifest, std::string &name) {
+  auto kernels = llvm::to_vector(module.getOps<tile::KernelOp>());
+  if (kernels.size() != 1 ||
+      kernels[0].getArgumentTypes().size() != manifest.params.size())
+    return makeError("the module has {} kernels, but one is compiled at a time; "
+                     "split the module",
+                     kernels.size());
+  tile::KernelOp kernel = kernels[0];
+  name = kernel.getSymName().str();
+  for (auto [type, param] :
+       llvm::zip_equal(kernel.getArgumentTypes(), manifest.params))
+    describeParam(cast<MemRefType>(type), param);
+  tile::ScheduleAttr schedule = kernel.getSchedule();
+  manifest.qBlock = schedule.getQ();
+  manifest.kvBlock = schedule.getKv();
+  manifest.stages = schedule.getStages();
+  manifest.warps = schedule.getWarps();
+  manifest.alignment = alignmentOf(manifest, options.alignment);
+  return llvm::Error::success();
+}
+
+void flashc::describeWarp(ModuleOp module, Manifest &manifest) {
+  for (auto kernel : module.getOps<warp::KernelOp>()) {
+    manifest.warps = kernel.getWarps();
+    manifest.sharedBytes = kernel.getSharedBytes().value_or(0);
+  }
+}

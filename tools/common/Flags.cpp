@@ -1,0 +1,125 @@
+// Flags to plain structs. llvm::cl is used here and in the tools' main files,
+// never in lib/.
+#include "common/Flags.h"
+
+#include "flashc/Support/Error.h"
+
+#include "llvm/ADT/SmallPtrSet.h"
+#include "llvm/Support/WithColor.h"
+
+using namespace flashc;
+using namespace flashc::tools;
+namespace cl = llvm::cl;
+
+cl::OptionCategory &tools::category() {
+  static cl::OptionCategory category("flashc options");
+  return category;
+}
+
+static cl::opt<std::string> input(cl::Positional, cl::desc("[in.mlir]"),
+                                  cl::cat(tools::category()));
+static cl::opt<int64_t> headDim("head-dim",
+                                cl::desc("Head dim of Q and K, 1 to 256"),
+                                cl::value_desc("N"), cl::cat(tools::category()));
+static cl::opt<int64_t>
+    headDimV("head-dim-v", cl::desc("Head dim of V and O; default: --head-dim"),
+             cl::value_desc("N"), cl::cat(tools::category()));
+static cl::opt<int64_t>
+    heads("heads", cl::desc("Query heads; default: known at run time"),
+          cl::value_desc("N"), cl::cat(tools::category()));
+static cl::opt<int64_t>
+    kvHeads("kv-heads", cl::desc("Key heads; default: --heads"),
+            cl::value_desc("N"), cl::cat(tools::category()));
+static cl::opt<std::string>
+    dtype("dtype", cl::desc("Element type: f16 (default), bf16 or f32"),
+          cl::value_desc("type"), cl::init("f16"), cl::cat(tools::category()));
+static cl::opt<std::string>
+    layout("layout", cl::desc("Order of the dimensions: bshd (default) or bhsd"),
+           cl::value_desc("order"), cl::init("bshd"),
+           cl::cat(tools::category()));
+static cl::opt<double> scale("scale",
+                             cl::desc("Default: 1/sqrt(head dim)"),
+                             cl::value_desc("x"), cl::cat(tools::category()));
+static cl::opt<std::string> mask(
+    "mask",
+    cl::desc("none, causal, causal-topleft, window(L,R), prefix(N), key-length, "
+             "joined by & | ! ( )"),
+    cl::value_desc("mask"), cl::init("none"), cl::cat(tools::category()));
+static cl::opt<bool> kvLengths("kv-lengths",
+                               cl::desc("Each batch has its own key length"),
+                               cl::cat(tools::category()));
+static cl::opt<std::string>
+    arch("arch", cl::desc("Target: one of --arch=list; default: sm_80"),
+         cl::value_desc("target"), cl::init("sm_80"),
+         cl::cat(tools::category()));
+static cl::opt<int64_t>
+    sram("sram",
+         cl::desc("Bytes of on-chip memory of a block; default: the target's"),
+         cl::value_desc("bytes"), cl::cat(tools::category()));
+static cl::opt<std::string>
+    tiles("tiles", cl::desc("auto (default), paper, or QxK such as 128x64"),
+          cl::value_desc("policy"), cl::init("auto"),
+          cl::cat(tools::category()));
+static cl::opt<int64_t>
+    stages("stages", cl::desc("Depth of the K and V rings; default: chosen"),
+           cl::value_desc("N"), cl::cat(tools::category()));
+static cl::opt<int64_t> warps("warps",
+                              cl::desc("Warps of a block; default: chosen"),
+                              cl::value_desc("N"), cl::cat(tools::category()));
+
+void tools::parseFlags(int argc, char **argv, llvm::StringRef overview) {
+  llvm::SmallPtrSet<cl::Option *, 32> foreign;
+  for (auto &entry : cl::getRegisteredOptions()) {
+    cl::Option *option = entry.second;
+    bool general = llvm::is_contained({"help", "version"}, entry.first());
+    if (!general && !llvm::is_contained(option->Categories, &category()))
+      foreign.insert(option);
+  }
+  for (cl::Option *option : foreign)
+    option->removeArgument();
+  cl::ParseCommandLineOptions(argc, argv, overview);
+}
+
+bool tools::isGiven(llvm::StringRef flag) {
+  cl::Option *option = cl::getRegisteredOptions().lookup(flag);
+  return option && option->getNumOccurrences() > 0;
+}
+
+llvm::StringRef tools::inputFile() { return input; }
+
+llvm::Expected<AttentionSpec> tools::specFromFlags() {
+  for (llvm::StringRef flag : {"head-dim", "head-dim-v", "heads", "kv-heads",
+                               "scale", "mask", "kv-lengths"})
+    if (!input.empty() && isGiven(flag))
+      return makeError("both '{}' and --{} describe the attention; give one of "
+                       "them",
+                       input.getValue(), flag.str());
+  AttentionSpec spec;
+  spec.headDim = headDim;
+  spec.valueHeadDim = headDimV;
+  spec.heads = heads;
+  spec.kvHeads = kvHeads ? kvHeads : heads;
+  spec.dtype = dtype;
+  spec.layout = layout;
+  if (isGiven("scale"))
+    spec.scale = scale;
+  spec.mask = mask;
+  spec.kvLengths = kvLengths;
+  return spec;
+}
+
+CompileOptions tools::optionsFromFlags() {
+  CompileOptions options;
+  options.arch = arch;
+  options.sram = sram;
+  options.tiles = tiles;
+  options.stages = stages;
+  options.warps = warps;
+  return options;
+}
+
+int tools::fail(llvm::Error error) {
+  llvm::WithColor::error(llvm::errs(), "flashc")
+      << llvm::toString(std::move(error)) << '\n';
+  return 1;
+}

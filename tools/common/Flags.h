@@ -1,0 +1,33 @@
+// The flags that describe attention and its target, for flashc and flashc-run.
+#ifndef FLASHC_TOOLS_COMMON_FLAGS_H
+#define FLASHC_TOOLS_COMMON_FLAGS_H
+
+#include "flashc/Compiler/Compiler.h"
+
+#include "llvm/Support/CommandLine.h"
+
+namespace flashc::tools {
+
+/// The one category of our flags: all others are refused.
+llvm::cl::OptionCategory &category();
+
+/// Parse the command line. LLVM registers flags of its own in every binary,
+/// many of which change generated code; they are taken out first.
+void parseFlags(int argc, char **argv, llvm::StringRef overview);
+
+/// Whether the flag of this name stands on the command line.
+bool isGiven(llvm::StringRef flag);
+
+/// Input file; empty if flags describe the attention.
+llvm::StringRef inputFile();
+
+/// What the flags describe. Fails where a flag and an input file say the same.
+llvm::Expected<AttentionSpec> specFromFlags();
+CompileOptions optionsFromFlags();
+
+/// `program: error: text` on standard error; 1, the exit code.
+int fail(llvm::Error error);
+
+} // namespace flashc::tools
+
+#endif // FLASHC_TOOLS_COMMON_FLAGS_H
