@@ -1,0 +1,180 @@
+// flashc: compile a description of attention, stop at any stage, explain.
+#include "SupportMatrix.h"
+#include "common/Flags.h"
+
+#include "flashc/Compiler/Explain.h"
+#include "flashc/Support/Error.h"
+#include "flashc/Support/File.h"
+#include "flashc/Target/NVPTX.h"
+
+#include "llvm/Support/InitLLVM.h"
+#include "llvm/Support/Process.h"
+
+using namespace flashc;
+using namespace flashc::tools;
+namespace cl = llvm::cl;
+
+static cl::opt<std::string> emit(
+    "emit",
+    cl::desc("What to write: attn, tile, warp, llvm, ptx, cubin or manifest; "
+             "default: ptx, for the CPU llvm"),
+    cl::value_desc("stage"), cl::cat(category()));
+static cl::opt<std::string> output("o", cl::desc("File to write; default: -"),
+                                   cl::value_desc("file"), cl::init("-"),
+                                   cl::cat(category()));
+static cl::opt<bool> explainFlag("explain",
+                                 cl::desc("Print tiles, memory, costs and bounds"),
+                                 cl::cat(category()));
+static cl::list<int64_t>
+    seq("seq", cl::CommaSeparated,
+        cl::desc("Lengths for --explain; default: 4096"),
+        cl::value_desc("N,..."), cl::cat(category()));
+static cl::opt<int64_t> batch("batch", cl::desc("Batch for --explain; default: 1"),
+                              cl::value_desc("N"), cl::init(1),
+                              cl::cat(category()));
+static cl::opt<bool>
+    matrix("support-matrix",
+           cl::desc("Print what can be compiled, by target, type and head dim"),
+           cl::cat(category()));
+
+static llvm::Expected<mlir::OwningOpRef<mlir::ModuleOp>>
+loadModule(mlir::MLIRContext &context) {
+  llvm::Expected<AttentionSpec> spec = specFromFlags();
+  if (!spec)
+    return spec.takeError();
+  if (!inputFile().empty())
+    return readModule(inputFile(), context);
+  if (!isGiven("head-dim"))
+    return makeError("no attention is described; give an .mlir file or "
+                     "--head-dim=N (see flashc --help)");
+  return buildAttnModule(*spec, context);
+}
+
+static llvm::Expected<Stage> chosenStage(const CompileOptions &options) {
+  if (emit.empty())
+    return options.arch == "cpu" ? Stage::LLVM : Stage::PTX;
+  std::string known;
+  for (Stage stage : allStages()) {
+    if (emit == stageName(stage))
+      return stage;
+    known += (known.empty() ? "" : ", ") + stageName(stage).str();
+  }
+  return makeError("--emit is '{}', but the stages are {}; give one of them",
+                   emit.getValue(), known);
+}
+
+static llvm::Error emitTo(mlir::ModuleOp module, const CompileOptions &options) {
+  llvm::Expected<Stage> stage = chosenStage(options);
+  if (!stage)
+    return stage.takeError();
+  if (*stage == Stage::Cubin && output == "-" &&
+      llvm::sys::Process::StandardOutIsDisplayed())
+    return makeError("--emit=cubin writes binary data, but standard output is a "
+                     "terminal; give -o FILE");
+  llvm::Expected<std::string> text = emitStage(module, options, *stage);
+  if (!text)
+    return text.takeError();
+  if (output != "-")
+    return writeFile(output, {*text});
+  llvm::outs() << *text;
+  return llvm::Error::success();
+}
+
+/// As `manifest`, but with what ptxas says where it can be asked.
+static llvm::Expected<Manifest> fullManifest(mlir::ModuleOp module,
+                                             const CompileOptions &options) {
+  if (options.arch != "cpu") {
+    llvm::Expected<KernelImage> image =
+        compileToGPU(module, options, !findPtxas().empty());
+    if (!image)
+      return image.takeError();
+    return image->manifest;
+  }
+  llvm::Expected<Lowering> lowered = lowerTo(module, options, Stage::Tile);
+  if (!lowered)
+    return lowered.takeError();
+  return lowered->manifest;
+}
+
+static llvm::Error checkSizes(llvm::ArrayRef<int64_t> lengths) {
+  for (int64_t n : lengths)
+    if (n < 0 || n > (int64_t(1) << 24))
+      return makeError("--seq is {}, but lengths are from 0 to 2^24; give "
+                       "another one",
+                       n);
+  if (batch < 0 || batch > (int64_t(1) << 24))
+    return makeError("--batch is {}, but is from 0 to 2^24; give another one",
+                     batch.getValue());
+  return llvm::Error::success();
+}
+
+static llvm::Error explainTo(mlir::ModuleOp module,
+                             const CompileOptions &options) {
+  llvm::SmallVector<int64_t> lengths(seq.begin(), seq.end());
+  if (lengths.empty())
+    lengths.push_back(4096);
+  if (llvm::Error error = checkSizes(lengths))
+    return error;
+  llvm::Expected<TargetInfo> target = lookupTarget(options.arch, options.sram);
+  if (!target)
+    return target.takeError();
+  llvm::Expected<AttnFunction> attention = findAttention(module);
+  if (!attention)
+    return attention.takeError();
+  llvm::Expected<Manifest> manifest = fullManifest(module, options);
+  if (!manifest)
+    return manifest.takeError();
+  attn::ForwardOp op = attention->forward;
+  auto staticOr = [](int64_t size, int64_t otherwise) {
+    return mlir::ShapedType::isDynamic(size) ? otherwise : size;
+  };
+  int64_t heads = staticOr(op.getQuery().getType().getDimSize(op.getHeadsDim()), 32);
+  int64_t kvHeads =
+      staticOr(op.getKey().getType().getDimSize(op.getHeadsDim()), heads);
+  for (int64_t n : lengths)
+    llvm::outs() << explain(*manifest,
+                            op.getMask().value_or(mlir::Attribute()), *target,
+                            {batch, heads, kvHeads, n, n})
+                 << (n == lengths.back() ? "" : "\n");
+  return llvm::Error::success();
+}
+
+static llvm::Error listArchs() {
+  for (llvm::StringRef arch : knownArchs()) {
+    llvm::Expected<TargetInfo> target = lookupTarget(arch);
+    if (!target)
+      return target.takeError();
+    llvm::outs() << fmt::format("{:<6} {:>7} bytes on chip a block{}\n",
+                                target->arch, target->sharedBytesPerBlock,
+                                target->isCPU ? " (L2)" : "");
+  }
+  return llvm::Error::success();
+}
+
+static llvm::Error runFlashc() {
+  CompileOptions options = optionsFromFlags();
+  if (options.arch == "list")
+    return listArchs();
+  if (matrix) {
+    llvm::outs() << supportMatrix();
+    return llvm::Error::success();
+  }
+  auto context = makeContext();
+  auto module = loadModule(*context);
+  if (!module)
+    return module.takeError();
+  if (explainFlag)
+    if (llvm::Error error = explainTo(**module, options))
+      return error;
+  if (explainFlag && emit.empty() && output == "-")
+    return llvm::Error::success();
+  return emitTo(**module, options);
+}
+
+int main(int argc, char **argv) {
+  llvm::InitLLVM init(argc, argv);
+  parseFlags(argc, argv, "flashc: a compiler for attention kernels\n");
+  if (llvm::Error error = runFlashc())
+    return fail(std::move(error));
+  return 0;
+}
