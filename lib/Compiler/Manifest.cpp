@@ -8,8 +8,6 @@
 #include "flashc/Dialect/Warp/IR/Warp.h"
 #include "flashc/Support/Error.h"
 
-#include <numeric>
-
 using namespace mlir;
 using namespace flashc;
 
@@ -61,15 +59,8 @@ static void describeParam(MemRefType type, KernelParam &param) {
       param.strides.push_back(number(stride));
 }
 
-/// As convert-warp-to-nvvm chooses it: 16 bytes, or what a row of D and of Dv
-/// elements is a multiple of.
-static int64_t alignmentOf(const Manifest &manifest, int64_t asked) {
-  if (asked)
-    return asked;
-  int64_t element = manifest.dtype == "f32" ? 4 : 2;
-  return std::gcd<int64_t>(16, std::gcd(manifest.headDim * element,
-                                        manifest.valueHeadDim * element));
-}
+/// As convert-warp-to-nvvm has it: the longest piece that cp.async copies.
+static constexpr int64_t kDefaultAlignment = 16;
 
 llvm::Error flashc::describeTile(ModuleOp module,
                                  const CompileOptions &options,
@@ -90,7 +81,7 @@ llvm::Error flashc::describeTile(ModuleOp module,
   manifest.kvBlock = schedule.getKv();
   manifest.stages = schedule.getStages();
   manifest.warps = schedule.getWarps();
-  manifest.alignment = alignmentOf(manifest, options.alignment);
+  manifest.alignment = options.alignment ? options.alignment : kDefaultAlignment;
   return llvm::Error::success();
 }
 

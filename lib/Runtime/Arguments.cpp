@@ -12,6 +12,7 @@
 #include "llvm/Support/MathExtras.h"
 
 #include <limits>
+#include <numeric>
 
 using namespace flashc;
 
@@ -93,10 +94,11 @@ llvm::Error Checked::address(int64_t alignment) const {
     return error("it has {} elements, but its pointer is null; allocate it",
                  fmt::join(arg.shape, "x"));
   int64_t bytes = bytesOf(param.elementType);
-  // Rows of Q, K, V and O move in pieces of `alignment` bytes; the others by
-  // element.
-  int64_t need =
-      param.rank() == 4 && !param.strides.empty() ? alignment : bytes;
+  // Rows of Q, K, V and O move in pieces of `alignment` bytes, or of what a
+  // dense row is a multiple of; the others by element.
+  int64_t need = param.rank() == 4 && !param.strides.empty()
+                     ? std::gcd(alignment, arg.shape.back() * bytes)
+                     : bytes;
   if (arg.pointer % need)
     return error("its address {:#x} is not a multiple of {} bytes; copy it to "
                  "an aligned one, or compile for a smaller alignment",

@@ -71,7 +71,7 @@ void tools::parseFlags(int argc, char **argv, llvm::StringRef overview) {
   llvm::SmallPtrSet<cl::Option *, 32> foreign;
   for (auto &entry : cl::getRegisteredOptions()) {
     cl::Option *option = entry.second;
-    bool general = llvm::is_contained({"help", "version"}, entry.first());
+    bool general = llvm::is_contained({"help", "version"}, entry.first);
     if (!general && !llvm::is_contained(option->Categories, &category()))
       foreign.insert(option);
   }
