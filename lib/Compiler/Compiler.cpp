@@ -150,3 +150,19 @@ llvm::Expected<KernelImage> flashc::compileToGPU(ModuleOp module,
   image.manifest.spillBytes = cubin->spillStores + cubin->spillLoads;
   return image;
 }
+
+llvm::Expected<std::unique_ptr<CpuKernel>>
+flashc::compileToCPU(ModuleOp module, const CompileOptions &options,
+                     Manifest *manifest) {
+  llvm::Expected<Lowering> lowered = lowerTo(module, options, Stage::LLVM);
+  if (!lowered)
+    return lowered.takeError();
+  if (!lowered->target.isCPU)
+    return makeError("target is {}, but this kernel is to run on the CPU; give "
+                     "cpu",
+                     options.arch);
+  if (manifest)
+    *manifest = lowered->manifest;
+  FirstError errors(module.getContext());
+  return CpuKernel::create(*lowered->module);
+}

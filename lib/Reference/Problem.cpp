@@ -126,6 +126,8 @@ bool MaskExpr::visible(int64_t i, int64_t j, int64_t sq, int64_t keys) const {
   case Kind::Window:
     return (left < 0 || j >= diagonal - left) &&
            (right < 0 || j <= diagonal + right);
+  case Kind::WindowTopLeft:
+    return (left < 0 || j >= i - left) && (right < 0 || j <= i + right);
   case Kind::Prefix:
     return j < left;
   case Kind::KeyLength:
@@ -150,6 +152,8 @@ std::string MaskExpr::text() const {
     return "causal-topleft";
   case Kind::Window:
     return fmt::format("window({},{})", left, right);
+  case Kind::WindowTopLeft:
+    return fmt::format("window-topleft({},{})", left, right);
   case Kind::Prefix:
     return fmt::format("prefix({})", left);
   case Kind::KeyLength:

@@ -5,6 +5,7 @@
 #include "flashc/Support/Error.h"
 
 #include "llvm/ADT/SmallPtrSet.h"
+#include "llvm/Support/Path.h"
 #include "llvm/Support/WithColor.h"
 
 using namespace flashc;
@@ -67,6 +68,9 @@ static cl::opt<int64_t> warps("warps",
                               cl::desc("Warps of a block; default: chosen"),
                               cl::value_desc("N"), cl::cat(tools::category()));
 
+/// Set by `parseFlags`.
+static llvm::StringRef program = "flashc";
+
 void tools::parseFlags(int argc, char **argv, llvm::StringRef overview) {
   llvm::SmallPtrSet<cl::Option *, 32> foreign;
   for (auto &entry : cl::getRegisteredOptions()) {
@@ -77,6 +81,7 @@ void tools::parseFlags(int argc, char **argv, llvm::StringRef overview) {
   }
   for (cl::Option *option : foreign)
     option->removeArgument();
+  program = llvm::sys::path::filename(argv[0]);
   cl::ParseCommandLineOptions(argc, argv, overview);
 }
 
@@ -119,7 +124,7 @@ CompileOptions tools::optionsFromFlags() {
 }
 
 int tools::fail(llvm::Error error) {
-  llvm::WithColor::error(llvm::errs(), "flashc")
+  llvm::WithColor::error(llvm::errs(), program)
       << llvm::toString(std::move(error)) << '\n';
   return 1;
 }

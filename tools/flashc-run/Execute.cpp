@@ -24,12 +24,12 @@ struct Argument {
 
 static Argument argument4(NpyArray &array, attn::Layout layout) {
   View view = viewOf(array.shape, layout);
-  return {&array, llvm::SmallVector<int64_t, 4>(view.shape),
-          llvm::SmallVector<int64_t, 4>(view.strides), false};
+  return {&array, llvm::to_vector<4>(view.shape),
+          llvm::to_vector<4>(view.strides), false};
 }
 
 static Argument argumentDense(NpyArray &array) {
-  return {&array, llvm::SmallVector<int64_t, 4>(array.shape), {}, false};
+  return {&array, llvm::to_vector<4>(array.shape), {}, false};
 }
 
 /// In the kernel's order: q, k, v, key lengths, captures, o, lse.

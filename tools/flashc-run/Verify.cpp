@@ -15,17 +15,14 @@ using namespace flashc::tools;
 using reference::MaskExpr;
 
 static MaskExpr toMaskExpr(mlir::Attribute mask) {
-  auto parts = [](llvm::ArrayRef<mlir::Attribute> list) {
-    return llvm::map_to_vector(list, toMaskExpr);
-  };
-  auto join = [&](MaskExpr::Kind kind, llvm::ArrayRef<mlir::Attribute> list) {
-    MaskExpr result;
-    result.kind = kind;
-    for (mlir::Attribute part : list)
-      result.parts.push_back(toMaskExpr(part));
+  auto fold = [](llvm::ArrayRef<mlir::Attribute> parts,
+                 MaskExpr (*join)(MaskExpr, MaskExpr)) {
+    MaskExpr result = toMaskExpr(parts.front());
+    for (mlir::Attribute part : parts.drop_front())
+      result = join(std::move(result), toMaskExpr(part));
     return result;
   };
-  bool (*topLeft)(attn::Align) = [](attn::Align align) {
+  auto topLeft = [](attn::Align align) {
     return align == attn::Align::TopLeft;
   };
   return llvm::TypeSwitch<mlir::Attribute, MaskExpr>(mask)
@@ -42,9 +39,9 @@ static MaskExpr toMaskExpr(mlir::Attribute mask) {
       .Case<attn::PrefixAttr>(
           [](auto m) { return MaskExpr::prefix(m.getLength()); })
       .Case<attn::AndAttr>(
-          [&](auto m) { return join(MaskExpr::Kind::And, m.getParts()); })
+          [&](auto m) { return fold(m.getParts(), MaskExpr::both); })
       .Case<attn::OrAttr>(
-          [&](auto m) { return join(MaskExpr::Kind::Or, m.getParts()); })
+          [&](auto m) { return fold(m.getParts(), MaskExpr::either); })
       .Case<attn::NotAttr>(
           [](auto m) { return MaskExpr::inverse(toMaskExpr(m.getPart())); })
       .Default([](mlir::Attribute) { return MaskExpr::keyLength(); });

@@ -12,6 +12,7 @@
 #include "flashc/Pipelines/Pipelines.h"
 #include "flashc/Support/KernelImage.h"
 #include "flashc/Support/TargetInfo.h"
+#include "flashc/Target/CPU.h"
 
 #include "llvm/ADT/ArrayRef.h"
 
@@ -55,6 +56,12 @@ llvm::Expected<std::string> emitStage(mlir::ModuleOp module,
 llvm::Expected<KernelImage> compileToGPU(mlir::ModuleOp module,
                                          const CompileOptions &options,
                                          bool assemble = false);
+
+/// The kernel in this process, for the target "cpu". `manifest`, if given, gets
+/// what the levels decided.
+llvm::Expected<std::unique_ptr<CpuKernel>>
+compileToCPU(mlir::ModuleOp module, const CompileOptions &options,
+             Manifest *manifest = nullptr);
 
 } // namespace flashc
 

@@ -65,13 +65,15 @@ struct HostTensor {
 /// A mask as a formula over the query index i and the key index j. With `n` the
 /// number of keys (of this batch, where key lengths are given) and
 /// `offset = n - Sq`: causal is j <= i + offset, its top-left form j <= i, and
-/// a window i + offset - left <= j <= i + offset + right (-1: unbounded).
+/// a window i + offset - left <= j <= i + offset + right (-1: unbounded), its
+/// top-left form without the offset.
 struct MaskExpr {
   enum class Kind {
     None,
     Causal,
     CausalTopLeft,
     Window,
+    WindowTopLeft,
     Prefix,
     KeyLength,
     And,
