@@ -163,12 +163,8 @@ LogicalResult ConvertAttnToTile::convert(func::FuncOp func, const TargetInfo &ta
   llvm::Expected<Schedule> schedule = chooseSchedule(getRequest(op), target);
   if (!schedule)
     return op.emitOpError() << llvm::toString(schedule.takeError());
-  std::optional<SmallVector<IntegerSet>> sets =
+  SmallVector<IntegerSet> sets =
       maskToSets(op.getMask().value_or(Attribute()), &getContext());
-  if (!sets)
-    return op.emitOpError() << "mask has more than " << kMaxMaskSets
-                            << " alternatives as a union of bands; use a score region "
-                               "that gives -inf instead";
   OpBuilder b(func);
   auto attr = tile::ScheduleAttr::get(&getContext(), schedule->q, schedule->kv,
                                       schedule->stages, schedule->warps,
@@ -178,7 +174,7 @@ LogicalResult ConvertAttnToTile::convert(func::FuncOp func, const TargetInfo &ta
                                SmallVector<Location>(kernel.getArgumentTypes().size(), op.getLoc()));
   KernelViews views = getViews(op, SmallVector<BlockArgument>(entry->getArguments()),
                                func.getNumResults() == 2);
-  buildKernelBody(b, op, attr, views, *sets);
+  buildKernelBody(b, op, attr, views, sets);
   func.erase();
   return success();
 }

@@ -52,12 +52,9 @@ private:
   Value buildScores(Value keys, Value firstKey);
   Value buildScoreFunction(Value scores, Value firstKey);
   Value cloneScoreRegion(Value score, Value row, Value key);
-  /// Whether the scale can be part of the softmax: then it costs nothing.
-  bool scaleInSoftmax() {
-    return !op.hasScore() && float(op.getScaleValue()) > 0;
-  }
+  /// The softmax's scale: the op's, or 1 where a score function comes between.
   FloatAttr softmaxScale() {
-    return b.getF32FloatAttr(scaleInSoftmax() ? float(op.getScaleValue()) : 1.0f);
+    return b.getF32FloatAttr(op.hasScore() ? 1.0f : float(op.getScaleValue()));
   }
 
   ImplicitLocOpBuilder &b;
@@ -158,10 +155,8 @@ Value KernelBuilder::cloneScoreRegion(Value score, Value row, Value key) {
 Value KernelBuilder::buildScoreFunction(Value scores, Value firstKey) {
   auto body = [&](ValueRange args) {
     Value scale = tile::buildF32(b, float(op.getScaleValue()));
-    Value result = arith::MulFOp::create(b, args[0], scale);
-    if (op.hasScore())
-      result = cloneScoreRegion(result, args[1], args[2]);
-    return SmallVector<Value>{result};
+    Value scaled = arith::MulFOp::create(b, args[0], scale);
+    return SmallVector<Value>{cloneScoreRegion(scaled, args[1], args[2])};
   };
   return tile::buildMap(b, scores.getType(), scores, {firstRow, firstKey}, body)[0];
 }
@@ -169,7 +164,7 @@ Value KernelBuilder::buildScoreFunction(Value scores, Value firstKey) {
 Value KernelBuilder::buildScores(Value keys, Value firstKey) {
   Value zero = tile::buildSplat(b, {schedule.getQ(), schedule.getKv()}, 0.0f);
   Value scores = tile::DotOp::create(b, queries, keys, zero, /*transpose_b=*/true);
-  if (!scaleInSoftmax())
+  if (op.hasScore())
     scores = buildScoreFunction(scores, firstKey);
   SmallVector<Attribute> setAttrs = llvm::map_to_vector(
       sets, [](IntegerSet set) -> Attribute { return IntegerSetAttr::get(set); });

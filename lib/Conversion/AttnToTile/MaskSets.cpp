@@ -34,8 +34,9 @@ public:
         sq(getAffineSymbolExpr(kSymbolSq, context)),
         keyLength(getAffineSymbolExpr(kSymbolKeyLength, context)) {}
 
-  /// `mask` or, with `negated`, its complement; nullopt when it grows too big.
-  std::optional<Disjunction> normalise(Attribute mask, bool negated);
+  /// `mask` or, with `negated`, its complement. The verifier of attn.forward keeps
+  /// the number of sets small.
+  Disjunction normalise(Attribute mask, bool negated);
   AffineExpr insideKeyLength() const { return keyLength - 1 - j; }
 
 private:
@@ -43,8 +44,7 @@ private:
     return align == Align::BottomRight ? keyLength - sq : sq - sq;
   }
   Conjunction leafPlanes(Attribute leaf) const;
-  std::optional<Disjunction> join(ArrayRef<Attribute> parts, bool negated,
-                                  bool isAnd);
+  Disjunction join(ArrayRef<Attribute> parts, bool negated, bool isAnd);
   AffineExpr i, j, sq, keyLength;
 };
 
@@ -118,36 +118,30 @@ Conjunction MaskNormaliser::leafPlanes(Attribute leaf) const {
 }
 
 /// The union, or with `isAnd` the intersection, of `parts`.
-std::optional<Disjunction> MaskNormaliser::join(ArrayRef<Attribute> parts,
-                                                bool negated, bool isAnd) {
+Disjunction MaskNormaliser::join(ArrayRef<Attribute> parts, bool negated, bool isAnd) {
   Disjunction result;
   if (isAnd)
     result.push_back({}); // everything
   for (Attribute part : parts) {
-    std::optional<Disjunction> sets = normalise(part, negated);
-    if (!sets)
-      return std::nullopt;
+    Disjunction sets = normalise(part, negated);
     Disjunction next = isAnd ? Disjunction() : result;
     if (!isAnd) {
-      for (Conjunction &set : *sets)
+      for (Conjunction &set : sets)
         addSet(next, std::move(set));
     } else {
       for (const Conjunction &left : result)
-        for (const Conjunction &right : *sets) {
+        for (const Conjunction &right : sets) {
           Conjunction both = left;
           if (llvm::all_of(right, [&](AffineExpr e) { return addPlane(both, e); }))
             addSet(next, std::move(both));
         }
     }
-    if (next.size() > kMaxMaskSets)
-      return std::nullopt;
     result = std::move(next);
   }
   return result;
 }
 
-std::optional<Disjunction> MaskNormaliser::normalise(Attribute mask,
-                                                     bool negated) {
+Disjunction MaskNormaliser::normalise(Attribute mask, bool negated) {
   if (auto part = dyn_cast<NotAttr>(mask))
     return normalise(part.getPart(), !negated);
   if (auto parts = dyn_cast<AndAttr>(mask))
@@ -171,16 +165,13 @@ std::optional<Disjunction> MaskNormaliser::normalise(Attribute mask,
 }
 } // namespace
 
-std::optional<SmallVector<IntegerSet>> maskToSets(Attribute mask,
-                                                  MLIRContext *context) {
+SmallVector<IntegerSet> maskToSets(Attribute mask, MLIRContext *context) {
   MaskNormaliser normaliser(context);
-  std::optional<Disjunction> sets = Disjunction{{}};
+  Disjunction sets = {{}};
   if (mask)
     sets = normaliser.normalise(mask, /*negated=*/false);
-  if (!sets)
-    return std::nullopt;
   Disjunction bounded;
-  for (Conjunction &planes : *sets)
+  for (Conjunction &planes : sets)
     if (addPlane(planes, normaliser.insideKeyLength()))
       addSet(bounded, std::move(planes));
   SmallVector<IntegerSet> result;

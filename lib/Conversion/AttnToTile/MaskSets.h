@@ -7,22 +7,15 @@
 #include "mlir/IR/AffineExpr.h"
 #include "mlir/IR/IntegerSet.h"
 
-#include <optional>
-
 namespace flashc {
 
 /// The symbols of the sets, in the order of a `tile.mask`'s operands.
 enum MaskSymbol : unsigned { kSymbolSq = 0, kSymbolKeyLength = 1, kNumMaskSymbols = 2 };
 
-/// More alternatives than this in disjunctive form are refused: each costs a
-/// compare for every score, and a mask of real models has at most four.
-constexpr size_t kMaxMaskSets = 32;
-
 /// The keys that `mask` (null: all) lets through, each set with `j < key
-/// length`. No set at all: no key is visible. Fails (nullopt) where the
-/// disjunctive form has more than kMaxMaskSets sets.
-std::optional<llvm::SmallVector<mlir::IntegerSet>>
-maskToSets(mlir::Attribute mask, mlir::MLIRContext *context);
+/// length`. No set at all: no key is visible.
+llvm::SmallVector<mlir::IntegerSet> maskToSets(mlir::Attribute mask,
+                                               mlir::MLIRContext *context);
 
 /// Whether later rows see more keys than earlier ones, as under a causal mask.
 bool laterRowsSeeMore(llvm::ArrayRef<mlir::IntegerSet> sets);
