@@ -15,8 +15,10 @@
 
 namespace flashc::test {
 
-/// A kernel, with `bits` of vectors (0: this machine's); throws what failed.
-inline std::unique_ptr<CpuKernel> compileTile(llvm::StringRef text, int64_t bits = 0) {
+/// A kernel, with `bits` of vectors (0: this machine's); throws what failed. With
+/// `fromAttn` the text is one level higher.
+inline std::unique_ptr<CpuKernel> compileTile(llvm::StringRef text, int64_t bits = 0,
+                                              bool fromAttn = false) {
   mlir::DialectRegistry registry;
   registerAllDialects(registry);
   mlir::MLIRContext context(registry, mlir::MLIRContext::Threading::DISABLED);
@@ -27,6 +29,8 @@ inline std::unique_ptr<CpuKernel> compileTile(llvm::StringRef text, int64_t bits
   options.arch = "cpu";
   options.vectorBits = bits ? bits : hostVectorBits();
   mlir::PassManager manager(&context);
+  if (fromAttn)
+    buildTilePipeline(manager, options);
   buildCPUPipeline(manager, options);
   if (failed(manager.run(*module)))
     throw std::runtime_error("the pipeline failed");
