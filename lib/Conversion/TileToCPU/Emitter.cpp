@@ -47,10 +47,37 @@ FailureOr<func::FuncOp> Emitter::emit() {
   return func;
 }
 
+/// Vectors have no tails here: tiles are padded on the tile level.
+static LogicalResult checkTiles(Operation *op) {
+  constexpr int64_t kColumns = 16;
+  for (Type type : op->getResultTypes()) {
+    auto tile = dyn_cast<RankedTensorType>(type);
+    if (!tile)
+      continue;
+    Type element = tile.getElementType();
+    bool known = isHalfFloat(element) || element.isF32() || element.isInteger(1);
+    if (!known || !tile.hasStaticShape() || tile.getRank() < 1 || tile.getRank() > 2)
+      return op->emitOpError() << "makes a " << type << ", but a tile on the CPU has one or two static dimensions of "
+                                  "f16, bf16, f32 or i1; change its type";
+    if (tile.getShape().back() % kColumns != 0)
+      return op->emitOpError() << "makes a tile whose last dimension is " << tile.getShape().back()
+                               << ", which is no multiple of " << kColumns << "; pad it";
+  }
+  return success();
+}
+
+/// A value that a loop carries or a branch gives has a home or is a scalar.
+static LogicalResult checkCarried(Operation *op) {
+  if (llvm::any_of(op->getResultTypes(), llvm::IsaPred<tile::StreamType>))
+    return op->emitOpError("carries a tile.stream, but on the CPU a stream is known where it is read; "
+                           "use the tile.stream itself");
+  return success();
+}
+
 LogicalResult Emitter::emitBlock(Block &block) {
   for (Operation &op : block.without_terminator()) {
     b.setLoc(op.getLoc());
-    if (failed(emitOp(&op)))
+    if (failed(checkTiles(&op)) || failed(emitOp(&op)))
       return failure();
     releaseClaims();
   }
@@ -111,6 +138,8 @@ static bool isTile(Value value) {
 }
 
 LogicalResult Emitter::emitFor(scf::ForOp op) {
+  if (failed(checkCarried(op)))
+    return failure();
   SmallVector<Value> inits;
   for (auto [init, arg] : llvm::zip_equal(op.getInitArgs(), op.getRegionIterArgs())) {
     if (isTile(init))
@@ -168,6 +197,8 @@ static Buffer *pickResult(Buffer *ofThen, Buffer *ofElse, scf::IfOp op) {
 }
 
 LogicalResult Emitter::emitIf(scf::IfOp op) {
+  if (failed(checkCarried(op)))
+    return failure();
   SmallVector<Type> types;
   for (Value result : op.getResults())
     if (!isTile(result))

@@ -15,10 +15,7 @@ LogicalResult Emitter::emitLoad(tile::LoadOp op) {
 }
 
 LogicalResult Emitter::emitNext(tile::NextOp op) {
-  auto stream = op.getStream().getDefiningOp<tile::StreamOp>();
-  if (!stream)
-    return op.emitOpError("reads a stream that is carried by a loop or a branch; "
-                          "open it with tile.stream in this kernel's body");
+  auto stream = op.getStream().getDefiningOp<tile::StreamOp>(); // never carried
   Value size = index(cast<RankedTensorType>(op.getTile().getType()).getDimSize(0));
   Value row = arith::MulIOp::create(b, scalars.lookup(op.getBlock()), size);
   emitFetch({scalars.lookup(stream.getView()), scalars.lookup(stream.getBatch()),

@@ -23,7 +23,7 @@ struct ConvertTileToCPU : impl::ConvertTileToCPUBase<ConvertTileToCPU> {
     if (vectorBits != 128 && vectorBits != 256 && vectorBits != 512) {
       getOperation().emitError()
           << "vector-bits is the width of a vector register, 128, 256 or 512, but it is "
-          << vectorBits << "; leave it out for 256";
+          << int64_t(vectorBits) << "; leave it out for 256";
       return signalPassFailure();
     }
     for (auto kernel :
