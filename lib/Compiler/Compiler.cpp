@@ -5,9 +5,11 @@
 #include "Manifest.h"
 #include "flashc/Compiler/Diagnostics.h"
 #include "flashc/Dialect/Attn/Transforms/Passes.h"
+#include "flashc/Dialect/Tile/IR/Tile.h"
 #include "flashc/Support/Error.h"
 #include "flashc/Target/NVPTX.h"
 
+#include "mlir/IR/IRMapping.h"
 #include "mlir/Pass/PassManager.h"
 
 using namespace mlir;
@@ -52,13 +54,38 @@ static llvm::Error needGPU(const CompileOptions &options, Stage stage) {
                    options.arch, stageName(stage).str());
 }
 
+/// The kernel's function alone in a module of its own: other functions and
+/// attributes of the input (a data layout, LLVM's passthrough) would be knobs
+/// that nobody sees.
+static llvm::Expected<OwningOpRef<ModuleOp>> isolate(ModuleOp input) {
+  llvm::Expected<AttnFunction> found = findAttention(input);
+  if (!found)
+    return found.takeError();
+  OwningOpRef<ModuleOp> module = ModuleOp::create(input.getLoc());
+  OpBuilder builder = OpBuilder::atBlockEnd(module->getBody());
+  auto func = func::FuncOp::create(builder, found->func.getLoc(),
+                                   found->func.getName(),
+                                   found->func.getFunctionType());
+  IRMapping mapping;
+  found->func.getBody().cloneInto(&func.getBody(), mapping);
+  for (unsigned i = 0; i < func.getNumArguments(); ++i)
+    if (Attribute name = found->func.getArgAttr(i, kArgumentNameAttr))
+      func.setArgAttr(i, kArgumentNameAttr, name);
+  auto none = DictionaryAttr::get(input.getContext());
+  func.walk([&](Operation *op) { op->setDiscardableAttrs(none); });
+  return module;
+}
+
 llvm::Expected<Lowering> flashc::lowerTo(ModuleOp input,
                                          const CompileOptions &options,
                                          Stage stage) {
   llvm::Expected<TargetInfo> target = lookupTarget(options.arch, options.sram);
   if (!target)
     return target.takeError();
-  Lowering result{input.clone(), *target, "", {}};
+  llvm::Expected<OwningOpRef<ModuleOp>> module = isolate(input);
+  if (!module)
+    return module.takeError();
+  Lowering result{std::move(*module), *target, "", {}};
   auto run = [&](BuildPipeline build, llvm::StringRef level) {
     return runPipeline(*result.module, options, build, level);
   };
@@ -80,6 +107,9 @@ llvm::Expected<Lowering> flashc::lowerTo(ModuleOp input,
   if (target->isCPU) {
     if (stage == Stage::Warp)
       return needGPU(options, stage);
+    // The host knows functions such as expf by their names alone.
+    for (auto kernel : result.module->getOps<tile::KernelOp>())
+      kernel.setSymName(result.name + ".cpu");
     if (llvm::Error error = run(buildCPUPipeline, "llvm"))
       return error;
     return result;

@@ -10,13 +10,12 @@
 #include "mlir/AsmParser/AsmParserState.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/SourceMgr.h"
 
 using namespace mlir;
 using namespace flashc;
-
-static constexpr llvm::StringLiteral kNameAttr("attn.name");
 
 std::unique_ptr<MLIRContext> flashc::makeContext() {
   DialectRegistry registry;
@@ -146,14 +145,14 @@ static void nameArguments(ModuleOp module, const AsmParserState &state) {
     for (BlockArgument argument : func.getArguments()) {
       unsigned i = argument.getArgNumber();
       if (!entry || i >= entry->arguments.size() ||
-          func.getArgAttr(i, kNameAttr))
+          func.getArgAttr(i, kArgumentNameAttr))
         continue;
       llvm::SMRange range = entry->arguments[i].loc;
       if (!range.isValid())
         continue;
       llvm::StringRef name(range.Start.getPointer(),
                            range.End.getPointer() - range.Start.getPointer());
-      func.setArgAttr(i, kNameAttr,
+      func.setArgAttr(i, kArgumentNameAttr,
                       StringAttr::get(func.getContext(), name.ltrim('%')));
     }
   });
@@ -231,11 +230,24 @@ static llvm::Error findOperands(AttnFunction &found) {
                                  "capture " + std::to_string(i)))
       return error;
     auto name = found.func.getArgAttrOfType<StringAttr>(found.captures.back(),
-                                                        kNameAttr);
+                                                        kArgumentNameAttr);
     found.captureNames.push_back(name ? name.str()
                                       : "capture" + std::to_string(i));
   }
   return llvm::Error::success();
+}
+
+// The symbol of the kernel in PTX. `flashc_` is for what the compiler adds.
+static llvm::Error checkName(llvm::StringRef name) {
+  bool letters = llvm::all_of(
+      name, [](char c) { return llvm::isAlnum(c) || c == '_'; });
+  if (letters && !name.empty() && !llvm::isDigit(name[0]) &&
+      !name.starts_with("flashc_") && name.size() <= 200)
+    return llvm::Error::success();
+  return makeError("the kernel's function is called '{}', but a kernel's name "
+                   "has letters, digits and _, at most 200, no digit and no "
+                   "flashc_ in front; rename it",
+                   name.take_front(60).str());
 }
 
 llvm::Expected<AttnFunction> flashc::findAttention(ModuleOp module) {
@@ -254,6 +266,8 @@ llvm::Expected<AttnFunction> flashc::findAttention(ModuleOp module) {
     return makeError("attn.forward stands inside {}, but must stand in a "
                      "func.func; move it there",
                      found.forward->getParentOp()->getName().getStringRef().str());
+  if (llvm::Error error = checkName(found.func.getName()))
+    return error;
   if (llvm::Error error = findOperands(found))
     return error;
   Operation *end = found.forward->getBlock()->getTerminator();

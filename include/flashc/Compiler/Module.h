@@ -16,6 +16,9 @@
 
 namespace flashc {
 
+/// Attribute of a function's argument: its name on the command line.
+inline constexpr llvm::StringLiteral kArgumentNameAttr("attn.name");
+
 /// A context that knows every dialect of every stage. It has no threads of its
 /// own: one compilation is one thread, many may run side by side.
 std::unique_ptr<mlir::MLIRContext> makeContext();
@@ -69,7 +72,8 @@ struct AttnFunction {
 };
 
 /// Find it. Fails where the module has not exactly one function that holds one
-/// `attn.forward` on its arguments and returns its results.
+/// `attn.forward` on its arguments and returns its results, or whose name is not
+/// one that PTX can spell.
 llvm::Expected<AttnFunction> findAttention(mlir::ModuleOp module);
 
 } // namespace flashc

@@ -51,6 +51,8 @@ private:
   SmallVector<Value> buildStep(Value block, ValueRange carried);
   Value buildScores(Value keys, Value firstKey);
   Value buildScoreFunction(Value scores, Value firstKey);
+  void buildCaptureEnds();
+  Value buildExtract(tensor::ExtractOp extract, const IRMapping &mapping);
   Value cloneScoreRegion(Value score, Value row, Value key);
   /// The softmax's scale: the op's, or 1 where a score function comes between.
   FloatAttr softmaxScale() {
@@ -64,6 +66,7 @@ private:
   ArrayRef<IntegerSet> sets;
   Type element;
   int64_t headDim, valueDim; // padded
+  SmallVector<SmallVector<Value>> captureEnds;
   Value batch, head, keyHead, firstRow, queries, sq, sk, keyLength, limit;
 };
 
@@ -101,6 +104,7 @@ void KernelBuilder::buildProgram() {
   sq = dim(views.query, 2);
   sk = dim(views.key, 2);
   keyLength = buildKeyLength();
+  buildCaptureEnds();
 }
 
 Value KernelBuilder::load(Value view, Value head, Value row, int64_t rows,
@@ -119,34 +123,42 @@ Value KernelBuilder::castTile(Value input, Type type) {
   })[0];
 }
 
-/// The score region's ops on one scaled score. Rows and keys past the ends are
-/// computed too (nobody reads their scores), so the indices that reach a
-/// captured tensor are kept inside.
+/// The last index of each dimension of each captured tensor.
+void KernelBuilder::buildCaptureEnds() {
+  for (Value capture : views.captures) {
+    SmallVector<Value> &ends = captureEnds.emplace_back();
+    for (int64_t i = 0; i < cast<MemRefType>(capture.getType()).getRank(); ++i)
+      ends.push_back(b.createOrFold<arith::SubIOp>(dim(capture, i), index(1)));
+  }
+}
+
+/// `tensor.extract` of a score region. Rows and keys past the ends are computed
+/// too (nobody reads their scores), and a score function may compute any index,
+/// so indices are kept inside. The op's own arguments are never negative.
+Value KernelBuilder::buildExtract(tensor::ExtractOp extract, const IRMapping &mapping) {
+  unsigned capture = cast<BlockArgument>(extract.getTensor()).getArgNumber() - 5;
+  SmallVector<Value> indices;
+  for (auto [i, end] : llvm::zip_equal(extract.getIndices(), captureEnds[capture])) {
+    Value inside = arith::MinSIOp::create(b, mapping.lookup(i), end);
+    if (!isa<BlockArgument>(i))
+      inside = arith::MaxSIOp::create(b, inside, index(0));
+    indices.push_back(inside);
+  }
+  return memref::LoadOp::create(b, views.captures[capture], indices);
+}
+
+/// The score region's ops on one scaled score.
 Value KernelBuilder::cloneScoreRegion(Value score, Value row, Value key) {
   Block &region = op.getScore().front();
-  bool reads = llvm::any_of(region, [](Operation &op) {
-    return isa<tensor::ExtractOp>(op);
-  });
-  if (reads) {
-    row = arith::MinSIOp::create(b, row, arith::SubIOp::create(b, sq, index(1)));
-    key = arith::MinSIOp::create(b, key, arith::SubIOp::create(b, sk, index(1)));
-  }
   IRMapping mapping;
   mapping.map(region.getArguments().take_front(5),
               ValueRange{score, batch, head, row, key});
   mapping.map(region.getArguments().drop_front(5), ValueRange(views.captures));
   for (Operation &inner : region.without_terminator()) {
-    auto extract = dyn_cast<tensor::ExtractOp>(inner);
-    if (!extract) {
+    if (auto extract = dyn_cast<tensor::ExtractOp>(inner))
+      mapping.map(extract.getResult(), buildExtract(extract, mapping));
+    else
       b.clone(inner, mapping);
-      continue;
-    }
-    SmallVector<Value> indices;
-    for (Value i : extract.getIndices())
-      indices.push_back(mapping.lookup(i));
-    Value element = memref::LoadOp::create(
-        b, mapping.lookup(extract.getTensor()), indices);
-    mapping.map(extract.getResult(), element);
   }
   return mapping.lookup(region.getTerminator()->getOperand(0));
 }
