@@ -1,4 +1,5 @@
-// Constants, dots, maps and reductions of convert-tile-to-warp: each tile op becomes its twin on fragments.
+// Constants, dots, maps and reductions of convert-tile-to-warp: each tile op
+// becomes its twin on fragments.
 #include "KernelConverter.h"
 
 using namespace mlir;
@@ -42,7 +43,8 @@ LogicalResult KernelConverter::convertDot(tile::DotOp op) {
 /// A body computes on scalars; whole tiles come in as inputs only.
 static LogicalResult checkBody(tile::MapOp op) {
   WalkResult result = op.getBody().walk([](Operation *scalar) {
-    if (llvm::any_of(scalar->getOperandTypes(), llvm::IsaPred<RankedTensorType>))
+    if (llvm::any_of(scalar->getOperandTypes(),
+                     llvm::IsaPred<RankedTensorType>))
       return WalkResult(scalar->emitOpError(
           "reads a whole tile in the body of a 'tile.map', which gets scalars; "
           "make the tile an input of the map"));
@@ -57,15 +59,16 @@ LogicalResult KernelConverter::convertMap(tile::MapOp op) {
   SmallVector<Type> types;
   if (failed(convertTypes(op.getResults(), types)))
     return failure();
-  auto map = warp::MapOp::create(builder, op.getLoc(), types,
-                                 lookupAll(op.getInputs()),
-                                 lookupAll(op.getOrigin()));
+  auto map =
+      warp::MapOp::create(builder, op.getLoc(), types,
+                          lookupAll(op.getInputs()), lookupAll(op.getOrigin()));
   values.map(op.getResults(), map.getResults());
   Block &from = op.getBody().front();
   OpBuilder::InsertionGuard guard(builder);
   Block *to = builder.createBlock(&map.getBody());
   for (BlockArgument argument : from.getArguments())
-    values.map(argument, to->addArgument(argument.getType(), argument.getLoc()));
+    values.map(argument,
+               to->addArgument(argument.getType(), argument.getLoc()));
   for (Operation &scalar : from.without_terminator())
     builder.clone(scalar, values);
   warp::YieldOp::create(builder, op.getLoc(),
@@ -76,9 +79,9 @@ LogicalResult KernelConverter::convertMap(tile::MapOp op) {
 LogicalResult KernelConverter::convertReduce(tile::ReduceOp op) {
   auto kind = op.getKind() == tile::ReduceKind::Max ? warp::ReduceKind::Max
                                                     : warp::ReduceKind::Add;
-  auto reduce = warp::ReduceOp::create(builder, op.getLoc(), kind,
-                                       lookup(op.getTile()),
-                                       lookup(op.getInit(), op.getDeferred()));
+  auto reduce =
+      warp::ReduceOp::create(builder, op.getLoc(), kind, lookup(op.getTile()),
+                             lookup(op.getInit(), op.getDeferred()));
   values.map(op.getResult(), reduce.getResult());
   return success();
 }

@@ -1,7 +1,9 @@
-// Loads, streams and stores of convert-tile-to-warp: tiles get their places in shared memory.
+// Loads, streams and stores of convert-tile-to-warp: tiles get their places in
+// shared memory.
 //
-// A load becomes a buffer and a copy; it is waited for just before its first reader, so that the copies of the
-// channels start in between. A stream becomes a channel with gets only (warp-place-puts adds the puts).
+// A load becomes a buffer and a copy; it is waited for just before its first
+// reader, so that the copies of the channels start in between. A stream becomes
+// a channel with gets only (warp-place-puts adds the puts).
 #include "KernelConverter.h"
 
 using namespace mlir;
@@ -33,13 +35,12 @@ LogicalResult KernelConverter::convertLoad(tile::LoadOp op) {
   // In a loop the buffer's readers of the last iteration come first.
   if (op->getBlock() != &kernel.getBody().front())
     warp::BarrierOp::create(builder, op.getLoc());
-  auto buffer =
-      warp::AllocOp::create(builder, op.getLoc(), type, /*offset=*/IntegerAttr());
-  warp::CopyInOp::create(builder, op.getLoc(), lookup(op.getView()),
-                         lookup(op.getBatch()), lookup(op.getHead()),
-                         lookup(op.getRow()),
-                         op.getLimit() ? lookup(op.getLimit()) : Value(),
-                         buffer);
+  auto buffer = warp::AllocOp::create(builder, op.getLoc(), type,
+                                      /*offset=*/IntegerAttr());
+  warp::CopyInOp::create(
+      builder, op.getLoc(), lookup(op.getView()), lookup(op.getBatch()),
+      lookup(op.getHead()), lookup(op.getRow()),
+      op.getLimit() ? lookup(op.getLimit()) : Value(), buffer);
   buffers[op.getTile()] = buffer;
   started.push_back(op);
   return success();
@@ -70,11 +71,11 @@ void KernelConverter::awaitLoads(Operation *user) {
     if (asFragment || !isAwaitedByGets(load))
       warp::WaitOp::create(builder, load.getLoc(), /*pending=*/IntegerAttr());
     if (asFragment)
-      values.map(load.getTile(),
-                 Value(warp::LoadOp::create(
-                     builder, load.getLoc(),
-                     cast<warp::FragmentType>(convertType(load.getTile())),
-                     buffer)));
+      values.map(
+          load.getTile(),
+          Value(warp::LoadOp::create(
+              builder, load.getLoc(),
+              cast<warp::FragmentType>(convertType(load.getTile())), buffer)));
     return true;
   });
 }
@@ -91,14 +92,14 @@ LogicalResult KernelConverter::convertStream(tile::StreamOp op) {
   auto channel = warp::ChannelOp::create(
       builder, op.getLoc(), type, lookup(op.getView()), lookup(op.getBatch()),
       lookup(op.getHead()), lookup(op.getLo()), lookup(op.getHi()),
-      op.getLimit() ? lookup(op.getLimit()) : Value(), /*offset=*/IntegerAttr());
+      op.getLimit() ? lookup(op.getLimit()) : Value(),
+      /*offset=*/IntegerAttr());
   values.map(op.getStream(), channel.getChannel());
   return success();
 }
 
 LogicalResult KernelConverter::convertNext(tile::NextOp op) {
-  auto channel =
-      cast<TypedValue<warp::ChannelType>>(lookup(op.getStream()));
+  auto channel = cast<TypedValue<warp::ChannelType>>(lookup(op.getStream()));
   auto get = warp::GetOp::create(builder, op.getLoc(),
                                  channel.getType().getBufferType(), channel,
                                  lookup(op.getBlock()), IntegerAttr());

@@ -1,5 +1,6 @@
-// The frame of convert-tile-to-warp: the kernel, its blocks, loops and branches, and the types of values.
-// What ops on memory become is in ConvertMemory.cpp, ops on tiles in ConvertCompute.cpp.
+// The frame of convert-tile-to-warp: the kernel, its blocks, loops and
+// branches, and the types of values. What ops on memory become is in
+// ConvertMemory.cpp, ops on tiles in ConvertCompute.cpp.
 #include "KernelConverter.h"
 
 #include "llvm/ADT/TypeSwitch.h"
@@ -52,8 +53,8 @@ LogicalResult KernelConverter::convertOp(Operation *op) {
       .Case([&](tile::CollectOp op) { return convertCollect(op); })
       .Case([&](tile::AnyOp op) { return convertAny(op); })
       .Case([&](tile::ProgramOp op) {
-        auto program = warp::ProgramOp::create(builder, op.getLoc(),
-                                               op.getLongestFirst());
+        auto program =
+            warp::ProgramOp::create(builder, op.getLoc(), op.getLongestFirst());
         values.map(op.getResults(), program.getResults());
         return success();
       })
@@ -103,10 +104,11 @@ LogicalResult KernelConverter::convertIf(scf::IfOp op) {
   SmallVector<Type> types;
   if (failed(convertTypes(op.getResults(), types)))
     return failure();
-  auto branch = scf::IfOp::create(builder, op.getLoc(), types,
-                                  lookup(op.getCondition()));
+  auto branch =
+      scf::IfOp::create(builder, op.getLoc(), types, lookup(op.getCondition()));
   values.map(op.getResults(), branch.getResults());
-  for (auto [from, to] : llvm::zip_equal(op->getRegions(), branch->getRegions())) {
+  for (auto [from, to] :
+       llvm::zip_equal(op->getRegions(), branch->getRegions())) {
     if (from.empty())
       continue;
     OpBuilder::InsertionGuard guard(builder);
@@ -129,9 +131,9 @@ LogicalResult KernelConverter::convertYield(scf::YieldOp op) {
 warp::FragmentType KernelConverter::fragmentType(Operation *op, Type tile,
                                                  bool isPartial) {
   auto tensor = cast<RankedTensorType>(tile);
-  return warp::FragmentType::getChecked(
-      [&] { return op->emitOpError(); }, op->getContext(), tensor.getShape(),
-      tensor.getElementType(), isPartial);
+  return warp::FragmentType::getChecked([&] { return op->emitOpError(); },
+                                        op->getContext(), tensor.getShape(),
+                                        tensor.getElementType(), isPartial);
 }
 
 warp::BufferType KernelConverter::bufferType(Operation *op, Type tile) {

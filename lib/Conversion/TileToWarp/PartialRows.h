@@ -1,4 +1,5 @@
-// Which row values of a tile kernel live as parts between a deferred sum and its collect.
+// Which row values of a tile kernel live as parts between a deferred sum and
+// its collect.
 #ifndef FLASHC_LIB_CONVERSION_TILETOWARP_PARTIALROWS_H
 #define FLASHC_LIB_CONVERSION_TILETOWARP_PARTIALROWS_H
 

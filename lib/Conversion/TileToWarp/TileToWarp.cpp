@@ -1,5 +1,6 @@
-// convert-tile-to-warp: from the last form of the tile level (softmax written out, streams) to warp kernels that have
-// no puts, no pending counts and no offsets yet; the warp level's own passes add those. f16 and bf16 only.
+// convert-tile-to-warp: from the last form of the tile level (softmax written
+// out, streams) to warp kernels that have no puts, no pending counts and no
+// offsets yet; the warp level's own passes add those. f16 and bf16 only.
 #include "flashc/Conversion/Passes.h"
 
 #include "KernelConverter.h"
@@ -15,8 +16,8 @@ struct ConvertTileToWarp : impl::ConvertTileToWarpBase<ConvertTileToWarp> {
   using Base::Base;
 
   void runOnOperation() override {
-    for (auto kernel : llvm::make_early_inc_range(
-             getOperation().getOps<tile::KernelOp>())) {
+    for (auto kernel :
+         llvm::make_early_inc_range(getOperation().getOps<tile::KernelOp>())) {
       FailureOr<PartialRows> partial = PartialRows::compute(kernel);
       if (failed(partial) ||
           failed(KernelConverter(kernel, std::move(*partial)).convert()))

@@ -9,11 +9,15 @@
 // The ends of a kernel: Q in a padded buffer whose segment divides 48 columns, K's ring of two slots, the output
 // staged behind a wait for all copies, row values stored as they are.
 // CHECK-LABEL: warp.kernel @q_in_shared_memory(
-// CHECK-SAME:    %[[Q:[^:]+]]: memref<?x?x?x40xf16, {{[^>]*>}}>, %[[K:[^:]+]]: memref<{{[^>]*>}}>, %[[O:[^:]+]]: memref<{{[^>]*>}}> {tile.output}, %[[LSE:[^:]+]]: memref<?x?x?xf32, {{[^>]*>}}> {tile.output}
+// CHECK-SAME:    %[[Q:[^:]+]]: memref<?x?x?x40xf16, {{[^>]*>}}>, %[[K:[^:]+]]: memref<{{[^>]*>}}>, %[[O:[^:]+]]: memref<{{[^>]*>}}> {tile.output}, %[[LSE:[^:]+]]: memref<?x?x?xf32, {{[^>]*>}}> {tile.output})
 // CHECK-SAME:    attributes {q_block = 64 : i64, warps = 4 : i64}
-tile.kernel @q_in_shared_memory(%q: !view, %k: !view, %o: !view {tile.output}, %lse: !lse {tile.output},
-                                %lo: index, %hi: index, %limit: index) attributes {schedule = #shared_q} {
+tile.kernel @q_in_shared_memory(%q: !view, %k: !view, %o: !view {tile.output}, %lse: !lse {tile.output}) attributes {schedule = #shared_q} {
   %c1 = arith.constant 1 : index
+  %c0 = arith.constant 0 : index
+  %c2 = arith.constant 2 : index
+  %lo = memref.dim %k, %c0 : !view
+  %hi = memref.dim %k, %c1 : !view
+  %limit = memref.dim %k, %c2 : !view
   %c32 = arith.constant 32 : index
   // CHECK-DAG: %[[ZERO:.+]] = warp.fill 0.000000e+00 : f32 -> !warp.fragment<64x32xf32>
   // CHECK-DAG: %[[MIN:.+]] = warp.fill 0xFF800000 : f32 -> !warp.fragment<64xf32>
@@ -65,8 +69,11 @@ tile.kernel @q_in_shared_memory(%q: !view, %k: !view, %o: !view {tile.output}, %
 // Q in registers: waited for and loaded just before the loop, behind the channels.
 // CHECK-LABEL: warp.kernel @q_in_registers(
 // CHECK-SAME:    attributes {q_block = 64 : i64, warps = 2 : i64}
-tile.kernel @q_in_registers(%q: !view, %k: !view, %lo: index, %hi: index) attributes {schedule = #register_q} {
+tile.kernel @q_in_registers(%q: !view, %k: !view) attributes {schedule = #register_q} {
   %c1 = arith.constant 1 : index
+  %c0 = arith.constant 0 : index
+  %lo = memref.dim %k, %c0 : !view
+  %hi = memref.dim %k, %c1 : !view
   %zero = arith.constant dense<0.0> : tensor<64x32xf32>
   %b, %h, %i = tile.program
   // CHECK: warp.copy_in
@@ -88,8 +95,11 @@ tile.kernel @q_in_registers(%q: !view, %k: !view, %lo: index, %hi: index) attrib
 // A sum that is deferred through a loop, a branch and a rescaling is partial all the way; the constant that starts it is
 // filled twice, as it also starts a plain sum.
 // CHECK-LABEL: warp.kernel @deferred_sum(
-tile.kernel @deferred_sum(%q: !view, %lse: !lse {tile.output}, %lo: index, %hi: index) attributes {schedule = #shared_q} {
+tile.kernel @deferred_sum(%q: !view, %lse: !lse {tile.output}) attributes {schedule = #shared_q} {
   %c1 = arith.constant 1 : index
+  %c0 = arith.constant 0 : index
+  %lo = memref.dim %q, %c0 : !view
+  %hi = memref.dim %q, %c1 : !view
   %one = arith.constant 1.0 : f32
   %p = arith.constant dense<1.0> : tensor<64x32xf32>
   // CHECK-DAG: %[[PLAIN:.+]] = warp.fill 0.000000e+00 : f32 -> !warp.fragment<64xf32>
@@ -136,8 +146,11 @@ tile.kernel @deferred_sum(%q: !view, %lse: !lse {tile.output}, %lo: index, %hi: 
 
 // A load inside a loop is no stream: its buffer is free behind a barrier, and it is waited for before its reader.
 // CHECK-LABEL: warp.kernel @load_in_loop(
-tile.kernel @load_in_loop(%q: !view, %k: !view, %lo: index, %hi: index) attributes {schedule = #shared_q} {
+tile.kernel @load_in_loop(%q: !view, %k: !view) attributes {schedule = #shared_q} {
   %c1 = arith.constant 1 : index
+  %c0 = arith.constant 0 : index
+  %lo = memref.dim %k, %c0 : !view
+  %hi = memref.dim %k, %c1 : !view
   %zero = arith.constant dense<0.0> : tensor<64x32xf32>
   %b, %h, %i = tile.program
   // CHECK: warp.copy_in

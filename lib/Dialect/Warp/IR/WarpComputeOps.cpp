@@ -74,8 +74,7 @@ LogicalResult MapOp::verify() {
   FragmentType widest = getWidest(*this);
   for (auto [index, type] : llvm::enumerate(getInputs().getTypes())) {
     auto fragment = cast<FragmentType>(type);
-    if (fragment.getShape() !=
-        widest.getShape().take_front(fragment.getRank()))
+    if (fragment.getShape() != widest.getShape().take_front(fragment.getRank()))
       return emitOpError("takes inputs of one shape and their row values, but "
                          "input ")
              << index << " is " << fragment << " and the largest is " << widest
@@ -105,8 +104,7 @@ static LogicalResult verifyParts(MapOp op) {
   if (inputs == 0 && results == 0)
     return success();
   auto yield = cast<YieldOp>(op.getBody().front().getTerminator());
-  bool isProduct =
-      inputs == 1 && results == 1 && op.getNumResults() == 1;
+  bool isProduct = inputs == 1 && results == 1 && op.getNumResults() == 1;
   if (isProduct) {
     auto product = yield.getValues()[0].getDefiningOp<arith::MulFOp>();
     auto isPart = [&](Value value) {
@@ -135,10 +133,10 @@ LogicalResult MapOp::verifyRegions() {
            << block.getNumArguments() << " and there are " << count
            << "; add or drop arguments";
   for (auto [index, arg] : llvm::enumerate(block.getArguments())) {
-    Type want = index < getInputs().size()
-                    ? cast<FragmentType>(getInputs()[index].getType())
-                          .getElementType()
-                    : IndexType::get(getContext());
+    Type want =
+        index < getInputs().size()
+            ? cast<FragmentType>(getInputs()[index].getType()).getElementType()
+            : IndexType::get(getContext());
     if (arg.getType() != want)
       return emitOpError("hands its body scalars, but body argument ")
              << index << " is " << arg.getType() << " and the scalar is "

@@ -38,10 +38,11 @@ LogicalResult KernelOp::verify() {
   int64_t group = 16 * getWarps();
   if (getQBlock() < 1 || getQBlock() % group)
     return emitOpError("deals its rows to the warps in groups of 16, but ")
-           << getQBlock() << " rows do not make whole groups for "
-           << getWarps() << " warps; use a multiple of " << group;
+           << getQBlock() << " rows do not make whole groups for " << getWarps()
+           << " warps; use a multiple of " << group;
   ArrayRef<Type> arguments = getArgumentTypes();
-  auto q = arguments.empty() ? MemRefType() : dyn_cast<MemRefType>(arguments[0]);
+  auto q =
+      arguments.empty() ? MemRefType() : dyn_cast<MemRefType>(arguments[0]);
   if (q && q.getRank() == 4) {
     for (auto [index, type] : llvm::enumerate(arguments))
       if (!isa<MemRefType>(type) && !type.isIntOrIndexOrFloat())
@@ -90,7 +91,8 @@ static LogicalResult verifyUnitStride(Operation *op, MemRefType view) {
 
 /// Shared memory is handed out in lines of 128 bytes, so that a swizzle's
 /// eight rows of 16-byte pieces start on bank 0.
-static LogicalResult verifyOffset(Operation *op, std::optional<int64_t> offset) {
+static LogicalResult verifyOffset(Operation *op,
+                                  std::optional<int64_t> offset) {
   if (offset && (*offset < 0 || *offset % 128))
     return op->emitOpError("has an offset in shared memory that is a multiple "
                            "of 128 bytes, but it is ")
@@ -98,7 +100,8 @@ static LogicalResult verifyOffset(Operation *op, std::optional<int64_t> offset) 
   return success();
 }
 
-static LogicalResult verifyPending(Operation *op, std::optional<int64_t> pending) {
+static LogicalResult verifyPending(Operation *op,
+                                   std::optional<int64_t> pending) {
   if (pending && *pending < 0)
     return op->emitOpError("leaves 0 or more copy groups under way, but "
                            "'pending' is ")

@@ -1,4 +1,5 @@
-// Syntax and verifiers of the `warp` dialect's types: fragments, buffers and channels.
+// Syntax and verifiers of the `warp` dialect's types: fragments, buffers and
+// channels.
 #include "flashc/Dialect/Warp/IR/Warp.h"
 
 #include "mlir/IR/DialectImplementation.h"
@@ -93,19 +94,22 @@ static LogicalResult verifySlot(EmitError emitError, StringRef what,
                                 ArrayRef<int64_t> shape, Type elementType,
                                 int64_t segment) {
   if (shape.size() != 2)
-    return emitError() << what << " is a tile in shared memory, but this one "
-                                  "has rank "
+    return emitError() << what
+                       << " is a tile in shared memory, but this one "
+                          "has rank "
                        << shape.size() << "; use rank 2";
   if (!elementType.isF16() && !elementType.isBF16())
     return emitError() << what << " holds f16 or bf16, but this one holds "
                        << elementType << "; convert the elements first";
   if (shape[0] <= 0 || shape[0] % 8)
-    return emitError() << what << " has rows in groups of 8 (the swizzle's "
-                                  "period), but this one has "
+    return emitError() << what
+                       << " has rows in groups of 8 (the swizzle's "
+                          "period), but this one has "
                        << shape[0] << "; pad to a multiple of 8";
   if (segment != 64 && segment != 32 && segment != 16)
-    return emitError() << what << " has segments of 64, 32 or 16 elements, but "
-                                  "this one has "
+    return emitError() << what
+                       << " has segments of 64, 32 or 16 elements, but "
+                          "this one has "
                        << segment
                        << "; use the largest that divides the columns";
   if (shape[0] > kMaxExtent || shape[1] > kMaxExtent)
@@ -113,8 +117,9 @@ static LogicalResult verifySlot(EmitError emitError, StringRef what,
                        << " rows and columns, but this one has " << shape[0]
                        << " and " << shape[1] << "; choose smaller tiles";
   if (shape[1] <= 0 || shape[1] % segment)
-    return emitError() << what << " has whole segments in a row, but this one "
-                                  "has "
+    return emitError() << what
+                       << " has whole segments in a row, but this one "
+                          "has "
                        << shape[1] << " columns and segments of " << segment
                        << "; use the largest segment that divides the columns";
   return success();

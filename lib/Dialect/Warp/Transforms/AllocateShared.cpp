@@ -1,8 +1,10 @@
-// warp-allocate-shared: byte offsets of buffers and channels, first fit by live range. Runs last on the warp level, after
-// warp-count-groups (it reads `pending`). Out: offsets, and `shared_bytes` of the kernel.
+// warp-allocate-shared: byte offsets of buffers and channels, first fit by live
+// range. Runs last on the warp level, after warp-count-groups (it reads
+// `pending`). Out: offsets, and `shared_bytes` of the kernel.
 //
-// A buffer is live from its op to the first barrier behind its last use, since other warps may be behind; a channel
-// to the first `warp.wait pending(0)`, since copies to it may be under way. In program order: a use inside a loop
+// A buffer is live from its op to the first barrier behind its last use, since
+// other warps may be behind; a channel to the first `warp.wait pending(0)`,
+// since copies to it may be under way. In program order: a use inside a loop
 // counts from the loop's first op to its last.
 #include "BlockIndex.h"
 #include "flashc/Dialect/Warp/Transforms/Passes.h"
@@ -36,8 +38,9 @@ struct Range {
 class Positions {
 public:
   explicit Positions(KernelOp kernel) {
-    kernel.walk<WalkOrder::PreOrder>(
-        [&](Operation *op) { begins[op] = static_cast<int64_t>(begins.size()); });
+    kernel.walk<WalkOrder::PreOrder>([&](Operation *op) {
+      begins[op] = static_cast<int64_t>(begins.size());
+    });
   }
   int64_t getBegin(Operation *op) const { return begins.lookup(op); }
   /// The position of the last op inside `op`.

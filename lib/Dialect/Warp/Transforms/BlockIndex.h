@@ -1,4 +1,5 @@
-// What the passes on puts and gets share: block numbers of a channel, and which ops meet at a barrier.
+// What the passes on puts and gets share: block numbers of a channel, and which
+// ops meet at a barrier.
 #ifndef FLASHC_LIB_DIALECT_WARP_TRANSFORMS_BLOCKINDEX_H
 #define FLASHC_LIB_DIALECT_WARP_TRANSFORMS_BLOCKINDEX_H
 

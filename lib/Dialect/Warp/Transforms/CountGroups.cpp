@@ -1,11 +1,15 @@
-// warp-count-groups: how many copy groups may stay under way at each get and wait. Runs after warp-place-puts; its
-// counts are PTX's `cp.async.wait_group N`. Limit: blocks are named as a channel's `lo` or a loop's number plus a
+// warp-count-groups: how many copy groups may stay under way at each get and
+// wait. Runs after warp-place-puts; its counts are PTX's `cp.async.wait_group
+// N`. Limit: blocks are named as a channel's `lo` or a loop's number plus a
 // constant.
 //
-// An abstract run of the kernel. A state is the queue of groups that are committed and not yet read, with blocks
-// counted from the next one that the channel's reader will get: so the queue of a loop is the same in every
-// iteration once it is full, and a loop is run until it brings no new state. A count is the smallest over all states.
+// An abstract run of the kernel. A state is the queue of groups that are
+// committed and not yet read, with blocks counted from the next one that the
+// channel's reader will get: so the queue of a loop is the same in every
+// iteration once it is full, and a loop is run until it brings no new state. A
+// count is the smallest over all states.
 #include "BlockIndex.h"
+#include "GroupState.h"
 #include "flashc/Dialect/Warp/Transforms/Passes.h"
 
 #include "llvm/ADT/MapVector.h"
@@ -18,52 +22,7 @@ namespace flashc::warp {
 
 namespace {
 
-/// One committed group: block `ahead` of a channel's reader, or, without a
-/// channel, a copy_in.
-struct Group {
-  Value channel;
-  int64_t ahead = 0;
-  bool operator==(const Group &) const = default;
-};
-
-struct State {
-  /// Oldest first; the first `complete` of them have been waited for.
-  SmallVector<Group> queue;
-  size_t complete = 0;
-  /// Gets of each channel in the running iteration of the innermost loop.
-  SmallVector<std::pair<Value, int64_t>> taken;
-
-  bool operator==(const State &) const = default;
-
-  int64_t &getTaken(Value channel) {
-    for (auto &[key, count] : taken)
-      if (key == channel)
-        return count;
-    return taken.emplace_back(channel, 0).second;
-  }
-
-  /// All but the newest `pending` groups are complete. Copies to plain buffers
-  /// are of no more interest then; blocks stay until they are read.
-  void wait(int64_t pending) {
-    size_t older = queue.size() - std::min<size_t>(pending, queue.size());
-    complete = std::max(complete, older);
-    for (size_t i = complete; i-- > 0;)
-      if (!queue[i].channel) {
-        queue.erase(queue.begin() + i);
-        --complete;
-      }
-  }
-
-  /// Groups behind the newest copy_in that is under way, or all.
-  int64_t countAfterCopies() const {
-    for (size_t i = queue.size(); i > complete; --i)
-      if (!queue[i - 1].channel)
-        return queue.size() - i;
-    return queue.size() - complete;
-  }
-};
-
-using States = SmallVector<State>;
+using States = SmallVector<GroupState>;
 
 /// More different queues than this mean that a loop puts more than it gets.
 constexpr size_t kMaxStates = 64;
@@ -77,12 +36,12 @@ private:
   LogicalResult run(Operation &op, States &states);
   LogicalResult runFor(scf::ForOp loop, States &states);
   LogicalResult runIf(scf::IfOp branch, States &states);
-  LogicalResult put(PutOp op, State &state);
-  LogicalResult get(GetOp op, State &state);
-  void wait(WaitOp op, State &state);
+  LogicalResult put(PutOp op, GroupState &state);
+  LogicalResult get(GetOp op, GroupState &state);
+  void wait(WaitOp op, GroupState &state);
   /// The block's distance from the next one to be read.
   FailureOr<int64_t> getAhead(Operation *op, Value channel, Value block,
-                              State &state);
+                              GroupState &state);
   int64_t setCount(Operation *op, int64_t count);
 
   llvm::MapVector<Operation *, int64_t> counts;
@@ -100,7 +59,7 @@ LogicalResult checkFree(Operation &op) {
   return success();
 }
 
-void addState(States &states, const State &state) {
+void addState(States &states, const GroupState &state) {
   if (!llvm::is_contained(states, state))
     states.push_back(state);
 }
@@ -119,7 +78,7 @@ LogicalResult GroupCounter::run(Operation &op, States &states) {
     return runIf(branch, states);
   if (op.getNumRegions() > 0)
     return checkFree(op);
-  for (State &state : states) {
+  for (GroupState &state : states) {
     LogicalResult result = success();
     if (auto putOp = dyn_cast<PutOp>(op))
       result = put(putOp, state);
@@ -136,25 +95,30 @@ LogicalResult GroupCounter::run(Operation &op, States &states) {
 }
 
 LogicalResult GroupCounter::runFor(scf::ForOp loop, States &states) {
-  States seen;
-  States fresh = states;
-  while (!fresh.empty()) {
-    for (State &state : fresh) {
-      addState(seen, state);
-      state.taken.clear();
+  States after;
+  for (GroupState &entry : states) {
+    // What an outer loop's iteration has taken so far waits until this ends.
+    auto outerTaken = std::exchange(entry.taken, {});
+    States seen, fresh = {entry};
+    while (!fresh.empty()) {
+      llvm::append_range(seen, fresh);
+      if (failed(run(*loop.getBody(), fresh)))
+        return failure();
+      for (GroupState &state : fresh)
+        state.taken.clear();
+      llvm::erase_if(fresh, [&](const GroupState &state) {
+        return llvm::is_contained(seen, state);
+      });
+      if (seen.size() + fresh.size() > kMaxStates)
+        return loop.emitOpError("has more copy groups under way with each "
+                                "iteration; put as many blocks as are got");
     }
-    if (failed(run(*loop.getBody(), fresh)))
-      return failure();
-    for (State &state : fresh)
-      state.taken.clear();
-    llvm::erase_if(fresh, [&](State &state) {
-      return llvm::is_contained(seen, state);
-    });
-    if (seen.size() + fresh.size() > kMaxStates)
-      return loop.emitOpError("has more copy groups under way with each "
-                              "iteration; put as many blocks as are got");
+    for (GroupState &state : seen) {
+      state.taken = outerTaken;
+      addState(after, state);
+    }
   }
-  states = seen;
+  states = after;
   return success();
 }
 
@@ -165,13 +129,13 @@ LogicalResult GroupCounter::runIf(scf::IfOp branch, States &states) {
   if (!branch.getElseRegion().empty() &&
       failed(run(branch.getElseRegion().front(), before)))
     return failure();
-  for (const State &state : before)
+  for (const GroupState &state : before)
     addState(states, state);
   return success();
 }
 
 FailureOr<int64_t> GroupCounter::getAhead(Operation *op, Value channel,
-                                          Value block, State &state) {
+                                          Value block, GroupState &state) {
   BlockIndex index = getBlockIndex(block);
   auto loop = op->getParentOfType<scf::ForOp>();
   if (loop && index.base == loop.getInductionVar())
@@ -186,7 +150,7 @@ FailureOr<int64_t> GroupCounter::getAhead(Operation *op, Value channel,
                          "induction variable in them, plus a constant");
 }
 
-LogicalResult GroupCounter::put(PutOp op, State &state) {
+LogicalResult GroupCounter::put(PutOp op, GroupState &state) {
   FailureOr<int64_t> ahead =
       getAhead(op, op.getChannel(), op.getBlock(), state);
   if (failed(ahead))
@@ -195,7 +159,7 @@ LogicalResult GroupCounter::put(PutOp op, State &state) {
   return success();
 }
 
-LogicalResult GroupCounter::get(GetOp op, State &state) {
+LogicalResult GroupCounter::get(GetOp op, GroupState &state) {
   FailureOr<int64_t> ahead =
       getAhead(op, op.getChannel(), op.getBlock(), state);
   if (failed(ahead))
@@ -219,7 +183,7 @@ LogicalResult GroupCounter::get(GetOp op, State &state) {
   return success();
 }
 
-void GroupCounter::wait(WaitOp op, State &state) {
+void GroupCounter::wait(WaitOp op, GroupState &state) {
   // A count that is there already is a wait for more than the copies: for all
   // groups, before shared memory gets another use.
   int64_t count = op.getPending() ? *op.getPending()

@@ -1,6 +1,8 @@
-// warp-place-puts: fetch ahead. In: channels with gets only, as convert-tile-to-warp leaves them. Out: puts before the
-// loops and in them, so that each block is under way as early as its slot is free. Runs before warp-count-groups.
-// Limits: the gets of a channel stand in loops beside it, one a loop, of the loop's own block number, in steps of one.
+// warp-place-puts: fetch ahead. In: channels with gets only, as
+// convert-tile-to-warp leaves them. Out: puts before the loops and in them, so
+// that each block is under way as early as its slot is free. Runs before
+// warp-count-groups. Limits: the gets of a channel stand in loops beside it,
+// one a loop, of the loop's own block number, in steps of one.
 #include "BlockIndex.h"
 #include "flashc/Dialect/Warp/Transforms/Passes.h"
 
@@ -35,8 +37,9 @@ LogicalResult checkGet(GetOp get) {
            << "'; read the channel in an 'scf.for' of its block";
   BlockIndex step = getBlockIndex(loop.getStep());
   if (get.getBlock() != loop.getInductionVar() || step.base || step.offset != 1)
-    return get.emitOpError("reads block after block, but its number is not that "
-                           "of a loop with step 1; use the induction variable");
+    return get.emitOpError(
+        "reads block after block, but its number is not that "
+        "of a loop with step 1; use the induction variable");
   if (getLastReader(get.getBuffer(), get->getBlock()) ==
       get->getBlock()->getTerminator())
     return get.emitOpError("names a slot for its own iteration, but the loop "
@@ -61,8 +64,8 @@ Operation *getEnd(GetOp get) {
 }
 
 /// A ring of one slot can be refilled only behind a barrier: where another
-/// channel's get brings one, it moves up to the last reader of that slot. So K's
-/// next block is under way during the softmax, and not only during P V.
+/// channel's get brings one, it moves up to the last reader of that slot. So
+/// K's next block is under way during the softmax, and not only during P V.
 void hoistReleases(ArrayRef<GetOp> gets) {
   for (GetOp get : gets) {
     if (get.getChannel().getType().getDepth() > 1)
@@ -107,12 +110,14 @@ void insertPuts(SmallVectorImpl<PutPlace> &places) {
   });
   llvm::DenseMap<Operation *, Operation *> lastAfter;
   for (PutPlace &place : places) {
-    Operation *&last = lastAfter.try_emplace(place.after, place.after).first->second;
+    Operation *&last =
+        lastAfter.try_emplace(place.after, place.after).first->second;
     OpBuilder builder(place.get.getContext());
     builder.setInsertionPointAfter(last);
     Value block = addOffset(builder, place.get.getLoc(), place.get.getBlock(),
                             place.offset);
-    last = PutOp::create(builder, place.get.getLoc(), place.get.getChannel(), block);
+    last = PutOp::create(builder, place.get.getLoc(), place.get.getChannel(),
+                         block);
   }
 }
 
@@ -151,11 +156,13 @@ LogicalResult placeInLoop(SmallVectorImpl<GetOp> &gets, Ahead &ahead) {
     // blocks ahead of each iteration, one ahead of its own get one less.
     auto [entry, isNew] = ahead.try_emplace(channel, places.back().offset);
     if (!isNew && entry->second != places.back().offset)
-      return get.emitOpError("frees its slot behind another barrier than in the "
-                             "loop before: puts run ")
+      return get.emitOpError(
+                 "frees its slot behind another barrier than in the "
+                 "loop before: puts run ")
              << places.back().offset << " blocks ahead here and "
-             << entry->second << " there; read the channels in one order in "
-                                 "all loops";
+             << entry->second
+             << " there; read the channels in one order in "
+                "all loops";
   }
   insertPuts(places);
   return success();

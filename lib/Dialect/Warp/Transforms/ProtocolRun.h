@@ -1,4 +1,5 @@
-// One run of a kernel's copies, barriers and readers, with the trip count of each loop given; for warp-verify-protocol.
+// One run of a kernel's copies, barriers and readers, with the trip count of
+// each loop given; for warp-verify-protocol.
 #ifndef FLASHC_LIB_DIALECT_WARP_TRANSFORMS_PROTOCOLRUN_H
 #define FLASHC_LIB_DIALECT_WARP_TRANSFORMS_PROTOCOLRUN_H
 
@@ -42,7 +43,7 @@ private:
     int64_t bytes;
     State state = State::Empty;
     std::optional<int64_t> block = std::nullopt; // held; 0 for a buffer
-    size_t group = 0;             // of the last copy to it
+    size_t group = 0;                            // of the last copy to it
     bool wasGot = false;
     mlir::Operation *reader = nullptr; // since the last barrier
   };

@@ -1,5 +1,6 @@
-// warp-verify-protocol: does each get find its block, and is no slot written while it is read? Runs last on the warp
-// level and changes nothing. What it cannot follow (buffers carried by loops) it does not judge.
+// warp-verify-protocol: does each get find its block, and is no slot written
+// while it is read? Runs last on the warp level and changes nothing. What it
+// cannot follow (buffers carried by loops) it does not judge.
 #include "BlockIndex.h"
 #include "ProtocolRun.h"
 #include "flashc/Dialect/Warp/Transforms/Passes.h"
@@ -14,7 +15,8 @@ namespace flashc::warp {
 
 namespace {
 
-/// More runs than this are a matter of seconds; kernels have two or three loops.
+/// More runs than this are a matter of seconds; kernels have two or three
+/// loops.
 constexpr int64_t kMaxRuns = 4096;
 
 /// Is the value the same for all threads of a warp, but not of the block?
