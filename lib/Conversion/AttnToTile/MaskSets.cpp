@@ -23,10 +23,6 @@ using Conjunction = SmallVector<AffineExpr>;
 /// A union of intersections. Empty: nothing is visible.
 using Disjunction = SmallVector<Conjunction>;
 
-/// `index` has 32 bits on a GPU and lengths stay below 2^30, so a window this
-/// wide cannot hide a key, and a narrower one cannot overflow i + offset +- it.
-constexpr int64_t kWideWindow = int64_t(1) << 30;
-
 class MaskNormaliser {
 public:
   explicit MaskNormaliser(MLIRContext *context)
@@ -102,14 +98,16 @@ Conjunction MaskNormaliser::leafPlanes(Attribute leaf) const {
       .Case([&](WindowAttr mask) {
         Conjunction planes;
         AffineExpr diagonal = i + offset(mask.getAlign());
-        if (mask.getLeft() >= 0 && mask.getLeft() < kWideWindow)
+        // A side as wide as any length hides no key, and `i + offset` plus it
+        // would leave the 32 bits that `index` has on a GPU.
+        if (mask.getLeft() >= 0 && mask.getLeft() < kMaxMaskBound)
           planes.push_back(j - diagonal + mask.getLeft());
-        if (mask.getRight() >= 0 && mask.getRight() < kWideWindow)
+        if (mask.getRight() >= 0 && mask.getRight() < kMaxMaskBound)
           planes.push_back(diagonal + mask.getRight() - j);
         return planes;
       })
       .Case([&](PrefixAttr mask) {
-        return Conjunction{std::min(mask.getLength(), kWideWindow) - 1 - j};
+        return Conjunction{mask.getLength() - 1 - j};
       })
       .Case([&](KeyLengthAttr) { return Conjunction{insideKeyLength()}; })
       .Default([](Attribute) -> Conjunction {
