@@ -1,7 +1,7 @@
 // RUN: flashc-opt %s --tile-expand-softmax --canonicalize --cse --split-input-file --verify-diagnostics | FileCheck %s
 
 // The accumulator is scaled under the branch that raises the maximum; p is one
-// fused multiply-add and 2^x, but where |c*m| is large.
+// fused multiply-add and 2^x; where |c*m| is large, m is subtracted before it.
 // CHECK-LABEL: func.func @update(
 // CHECK-SAME:    %[[S:.+]]: tensor<16x32xf32>, %[[M:[^:]+]]: tensor<16xf32>, %[[L:[^:]+]]: tensor<16xf32>, %[[ACC:[^:]+]]: tensor<16x16xf32>
 // CHECK-DAG:     %[[C:.+]] = arith.constant 2.500000e-01 : f32
@@ -27,16 +27,18 @@
 // CHECK:           arith.mulf %{{.+}}, %[[NEG]]
 // CHECK:           arith.cmpf oge, %{{.+}}, %[[LARGE]]
 // CHECK:         %[[FAR:.+]] = tile.any %[[SHIFT]]#1
-// CHECK:         %[[P:.+]] = scf.if %[[FAR]]
-// CHECK:           arith.subf
-// CHECK:           arith.mulf %{{.+}}, %[[C]]
-// CHECK:           math.exp2
+// CHECK:         %[[X:.+]]:2 = scf.if %[[FAR]]
+// CHECK:           %[[DIFF:.+]] = tile.map ins(%[[S]], %[[IF]]#0 :
+// CHECK:             arith.subf
+// CHECK:           %[[NONE:.+]] = tile.map
+// CHECK:           scf.yield %[[DIFF]], %[[NONE]]
 // CHECK:         } else {
-// CHECK:           tile.map ins(%[[S]], %[[SHIFT]]#0 :
-// CHECK-NEXT:      ^bb0(%[[X:.+]]: f32, %[[Y:.+]]: f32):
-// CHECK-NEXT:        %[[E:.+]] = math.fma %[[X]], %[[C]], %[[Y]]
-// CHECK-NEXT:        %[[Z:.+]] = math.exp2 %[[E]]
-// CHECK-NEXT:        tile.yield %[[Z]]
+// CHECK:           scf.yield %[[S]], %[[SHIFT]]#0
+// CHECK:         %[[P:.+]] = tile.map ins(%[[X]]#0, %[[X]]#1 :
+// CHECK-NEXT:      ^bb0(%[[Y:.+]]: f32, %[[Z:.+]]: f32):
+// CHECK-NEXT:        %[[E:.+]] = math.fma %[[Y]], %[[C]], %[[Z]]
+// CHECK-NEXT:        %[[PE:.+]] = math.exp2 %[[E]]
+// CHECK-NEXT:        tile.yield %[[PE]]
 // CHECK:         %[[SUM:.+]] = tile.reduce add %[[P]] init(%[[IF]]#1) deferred
 // CHECK:         %[[TOTAL:.+]] = tile.collect %[[SUM]]
 // CHECK:         return %[[P]], %[[IF]]#0, %[[TOTAL]], %[[IF]]#2
