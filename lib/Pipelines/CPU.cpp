@@ -8,6 +8,8 @@
 #include "mlir/Dialect/Arith/Transforms/Passes.h"
 #include "mlir/Dialect/MemRef/Transforms/Passes.h"
 #include "mlir/Pass/PassManager.h"
+#include "mlir/Pass/PassOptions.h"
+#include "mlir/Pass/PassRegistry.h"
 #include "mlir/Transforms/Passes.h"
 
 using namespace mlir;
@@ -33,4 +35,23 @@ void flashc::buildCPUPipeline(OpPassManager &manager, const PipelineOptions &opt
   manager.addPass(createConvertControlFlowToLLVMPass());
   manager.addPass(createConvertFuncToLLVMPass());
   manager.addPass(createReconcileUnrealizedCastsPass());
+}
+
+namespace {
+struct CPUOptions : PassPipelineOptions<CPUOptions> {
+  Option<int64_t> vectorBits{*this, "vector-bits",
+                             llvm::cl::desc("width of a vector register"),
+                             llvm::cl::init(256)};
+};
+} // namespace
+
+void flashc::registerCPUPipeline() {
+  PassPipelineRegistration<CPUOptions>(
+      "tile-to-cpu", "expanded tile ops to the LLVM dialect for the host",
+      [](OpPassManager &manager, const CPUOptions &options) {
+        PipelineOptions pipeline;
+        pipeline.arch = "cpu";
+        pipeline.vectorBits = options.vectorBits;
+        buildCPUPipeline(manager, pipeline);
+      });
 }

@@ -10,6 +10,8 @@ int main(int argc, char **argv) {
   flashc::registerAllPasses();
   flashc::registerTilePipeline();
   flashc::registerWarpPipeline();
+  flashc::registerNVVMPipeline();
+  flashc::registerCPUPipeline();
   return mlir::asMainReturnCode(
       mlir::MlirOptMain(argc, argv, "flashc optimizer driver\n", registry));
 }

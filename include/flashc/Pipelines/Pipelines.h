@@ -49,6 +49,10 @@ void buildCPUPipeline(mlir::OpPassManager &manager,
 void registerTilePipeline();
 /// The warp pipeline, as `--tile-to-warp`.
 void registerWarpPipeline();
+/// The NVVM pipeline, as `--warp-to-nvvm`.
+void registerNVVMPipeline();
+/// The CPU pipeline, as `--tile-to-cpu`.
+void registerCPUPipeline();
 
 } // namespace flashc
 

@@ -1,0 +1,12 @@
+# `cmake --build --preset release -t bundle` makes bundle/: what a machine with
+# a GPU and a driver needs to run and time flashc, and nothing else.
+set(programs flashc flashc-run flashc-bench flashc-gpu-tests)
+set(files)
+foreach(program IN LISTS programs)
+  list(APPEND files $<TARGET_FILE:${program}>)
+endforeach()
+find_package(Python3 REQUIRED COMPONENTS Interpreter)
+add_custom_target(bundle
+  COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/scripts/make_bundle.py ${PROJECT_SOURCE_DIR}/bundle
+          --strip ${LLVM_TOOLS_BINARY_DIR}/llvm-strip --source ${PROJECT_SOURCE_DIR} ${files}
+  DEPENDS ${programs} USES_TERMINAL VERBATIM)
