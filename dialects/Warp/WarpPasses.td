@@ -45,10 +45,12 @@ def WarpCountGroups : Pass<"warp-count-groups"> {
     ```mlir
     // Before
     warp.copy_in %q[%b, %h, %row] to %buf : memref<?x?x?x64xf16, strided<[?, ?, ?, 1], offset: ?>>, !warp.buffer<128x64xf16, 64>
-    warp.put %kc[%lo] : !warp.channel<64x64xf16, 64, depth = 1>
+    warp.put %kc[%lo] : !warp.channel<64x64xf16, 64, depth = 2>
+    warp.put %vc[%lo] : !warp.channel<64x64xf16, 64, depth = 2>
+    warp.put %kc[%lo1] : !warp.channel<64x64xf16, 64, depth = 2>
     warp.wait
-    // After
-    warp.wait pending(1)
+    // After: for Q alone
+    warp.wait pending(3)
     ```
   }];
 }

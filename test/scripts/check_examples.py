@@ -4,9 +4,10 @@
 usage: check_examples.py SOURCE_ROOT
 
 * An op's example stands word for word (indentation apart) in some test of its dialect, test/Dialect/LEVEL/*.mlir.
-* A pass's example has a part `// Before` and a part `// After`. In the pass's own test file (test/**/NAME.mlir, NAME
-  being the flag without its level) each line of Before stands in some line of input, and each line of After in some
-  CHECK line, or it is what one matches. Value names are free there, since FileCheck captures them.
+* A pass's example is a sketch: types may be left out. In the pass's own test file (test/**/NAME.mlir, NAME being the
+  flag without its level) each line under `// Before` stands in some line of input, and each line under `// After` in
+  some CHECK line, or it is what one matches. An example without these two comments stands in the input. Value names
+  are free, since FileCheck captures them, and so is how a number is spelled.
 """
 
 import glob
@@ -55,32 +56,39 @@ def as_regex(check):
     return re.compile("".join(map(translate, pieces)))
 
 
-def shown(line, part, checks):
-    """Is the line a part of some input or CHECK line, or is it what some CHECK line matches?"""
-    return (any(anonymous(line) in anonymous(candidate) for candidate in part)
-            or part is checks and any(as_regex(check).search(line + " :") for check in checks if "[[#" not in check))
+def head(line):
+    """The line without its types and without the brace that opens a region."""
+    return re.sub(r"( :.*| \{|,)$", "", line)
+
+
+def spellings(line):
+    """The head of an example's line, as it stands and with floats as MLIR prints them."""
+    yield head(line)
+    yield re.sub(r"(?<![\w.])\d+\.\d+(?![\w.])", lambda number: f"{float(number.group()):e}", head(line))
+
+
+def shown(line, inputs, checks):
+    """Is the line a part of some input or CHECK line, or what some CHECK line matches?"""
+    return any(anonymous(spelling) in anonymous(candidate) for spelling in spellings(line) for candidate in inputs + checks) or any(
+        as_regex(head(check)).search(spelling) for spelling in spellings(line) for check in checks if "[[#" not in check)
 
 
 def pass_problems(flag, lines, tests):
-    name = re.sub(r"^(attn|tile|warp)-", "", flag)
+    name = re.sub(r"^(attn|tile|warp|cpu)-", "", flag)
     files = [path for path in tests if os.path.basename(path) in (f"{name}.mlir", f"{flag}.mlir")]
     if not files:
         return [f"no test file {name}.mlir"]
     text = [line.strip() for path in files for line in open(path).read().splitlines()]
     inputs = [line for line in text if not line.startswith("//")]
     checks = [check for check in map(strip_check, text) if check]
-    problems, part = [], None
+    problems, before = [], True
     for line in lines:
-        if line.startswith("// Before"):
-            part = inputs
-        elif line.startswith("// After"):
-            part = checks
-        elif line.startswith("//") or line == "...":
+        if line.startswith("// Before") or line.startswith("// After"):
+            before = line.startswith("// Before")
+        elif line.startswith("//") or line in ("...", "}"):
             continue
-        elif part is None:
-            problems.append(f"`{line}` stands under neither `// Before` nor `// After`")
-        elif not shown(line, part, checks):
-            where = "input" if part is inputs else "CHECK line"
+        elif not shown(line, *((inputs, []) if before else ([], checks))):
+            where = "input" if before else "CHECK line"
             problems.append(f"`{line}` is no {where} of {name}.mlir")
     return problems
 
