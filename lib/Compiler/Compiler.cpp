@@ -82,6 +82,10 @@ llvm::Expected<Lowering> flashc::lowerTo(ModuleOp input,
   llvm::Expected<TargetInfo> target = lookupTarget(options.arch, options.sram);
   if (!target)
     return target.takeError();
+  if (!llvm::is_contained<int64_t>({0, 2, 4, 8, 16}, options.alignment))
+    return makeError("alignment is {}, but copies move 2, 4, 8 or 16 bytes; give "
+                     "one of them, or 0 for what the head dims allow",
+                     options.alignment);
   llvm::Expected<OwningOpRef<ModuleOp>> module = isolate(input);
   if (!module)
     return module.takeError();
