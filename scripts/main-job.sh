@@ -25,4 +25,4 @@ else
   echo "no GPU here: the PTX is made, and not run"
   run $bin/flashc --arch=sm_80 --head-dim=64 --dtype=f16 --heads=8 --kv-heads=2 --mask=causal --explain -o "$data/forward.ptx"
 fi
-ls -l "$data"
+python3 scripts/show_npy.py "$data"/o*.npy "$data"/lse*.npy
