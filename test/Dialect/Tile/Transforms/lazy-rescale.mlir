@@ -8,7 +8,7 @@
 
 // CHECK-LABEL: func.func @becomes_lazy(
 // CHECK-SAME:    %[[S:.+]]: tensor<64x128xf32>, %[[M:.+]]: tensor<64xf32>, %[[L:.+]]: tensor<64xf32>
-// CHECK:         tile.softmax_update %[[S]], %[[M]], %[[L]] base(two) scale({{1.8.*e-01}}) lazy({{8.0.*}})
+// CHECK:         tile.softmax_update %[[S]], %[[M]], %[[L]] base(two) scale({{0.18|1.800000e-01}}) lazy({{8.0.*}})
 // FOUR:          lazy(4.000000e+00)
 func.func @becomes_lazy(%s: tensor<64x128xf32>, %m: tensor<64xf32>, %l: tensor<64xf32>) -> tensor<64x128xf32> {
   %p, %m1, %l1, %alpha = tile.softmax_update %s, %m, %l base(two) scale(0.18) : tensor<64x128xf32>, tensor<64xf32>
