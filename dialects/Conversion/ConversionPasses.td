@@ -7,8 +7,10 @@ def ConvertAttnToTile : Pass<"convert-attn-to-tile", "::mlir::ModuleOp"> {
   let summary = "Block attention: one tile.kernel with a loop over all key blocks";
   let description = [{
     A `func.func` that holds one `attn.forward` on its arguments and returns its results becomes a `tile.kernel` on views, outputs
-    appended to the arguments. Tile sizes come from the options; `arch` gives the defaults (the pure function
-    `chooseSchedule`).
+    appended to the arguments: Q, K, V, `kv_lengths`, captures, O, LSE. Tile sizes come from the options; `arch` gives the
+    defaults (the pure function `chooseSchedule`). D and Dv are padded to multiples of 16 columns. The mask becomes a union of
+    affine sets, each with the bound `j < key length`; a score function becomes a `tile.map` with the scale in front. Functions
+    without attention stay as they are.
   }];
   let options = [
     Option<"arch", "arch", "std::string", "\"sm_80\"", "target: cpu, sm_75, sm_80, sm_86, sm_89, sm_90">,

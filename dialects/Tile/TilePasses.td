@@ -9,7 +9,19 @@ def TileSplitLoops : Pass<"tile-split-loops"> {
     Interval analysis of the `tile.mask` in a key loop: for the rows of this query block, each affine inequality bounds the key
     index from one side. The blocks that no row can see are left out of the loop range, those that every row sees wholly
     get a copy of the loop without the mask, and the rest keep it. Loops that are statically empty are not made.
+
+    Rows past the end of Q do not widen a range. Of a union of sets the loops cover the hull, and the full range is the largest
+    of those of single sets. The bounds are computed once for each query block, from lengths alone: no block mask exists.
     Runs first after `convert-attn-to-tile`.
+    ```mlir
+    // Before: causal
+    %r = scf.for %j = %c0 to %n step %c1 iter_args(%s = %zero) -> tensor<32x16xf32> {
+      %s1 = tile.mask %d at(%i0, %j0) symbols(%sq, %sk)
+    // After: the first row's diagonal ends the full blocks, the last row's the masked ones
+    scf.for %j = %c0 to %full step
+    scf.for %j = %full to %any step
+      tile.mask
+    ```
   }];
 }
 
@@ -47,6 +59,18 @@ def TileStreamLoads : Pass<"tile-stream-loads"> {
   let description = [{
     `tile.load`s that read block after block of one head in a chain of adjacent key loops become one `tile.stream` before the
     first loop, over the whole range, and a `tile.next` in each loop. Runs after `tile-split-loops`.
+    ```mlir
+    // Before
+    scf.for %j = %c0 to %mid step %c1
+      %t = tile.load %k[%b, %h, %j0] limit(%n) : memref<?x?x?x16xf32> -> tensor<16x16xf32>
+    scf.for %j = %mid to %hi step %c1
+      %t = tile.load %k[%b, %h, %j0] limit(%n) : memref<?x?x?x16xf32> -> tensor<16x16xf32>
+    // After
+    %ks = tile.stream %k[%b, %h] blocks(%c0 to %hi) limit(%n) : memref<?x?x?x16xf32> -> !tile.stream<16x16xf32>
+    scf.for %j = %c0 to %mid step
+      tile.next %ks[%j] : !tile.stream<16x16xf32> -> tensor<16x16xf32>
+    scf.for %j = %mid to %hi step
+    ```
   }];
 }
 
@@ -57,6 +81,14 @@ def TileExpandSoftmax : Pass<"tile-expand-softmax"> {
     `scf.if`. No division in the loop; the accumulator is multiplied by alpha only where some alpha is not 1; the exponent is one fused
     multiply-add, except where |c * m| is so large that its rounding would show, where s - m is taken first. Needs
     base two. Runs last on this level.
+    ```mlir
+    // Before
+    %r = tile.rescale %o by %f : tensor<16x32xf32>, tensor<16xf32>
+    // After
+    tile.map ins(%o, %f : tensor<16x32xf32>, tensor<16xf32>) -> tensor<16x32xf32> {
+    ^bb0(%x: f32, %y: f32):
+      arith.mulf %x, %y
+    ```
   }];
 }
 

@@ -1,9 +1,9 @@
 //===- Schedule.cpp - Tile sizes from a target's budgets ------------------===//
 //
 // In: what is computed and where. Out: the schedule. Candidates are all shapes
-// whose blocks are powers of two times 16 rows: sequence lengths in practice are
-// multiples of 64 or 128, and a block that does not divide them leaves a masked
-// tail on every row block. Other shapes are for "QxK".
+// whose blocks are powers of two times 16 rows: sequence lengths in practice
+// are multiples of 64 or 128, and a block that does not divide them leaves a
+// masked tail on every row block. Other shapes are for "QxK".
 //
 //===----------------------------------------------------------------------===//
 #include "flashc/Analysis/Schedule.h"
@@ -36,7 +36,9 @@ constexpr int64_t kScoreRegisters = 8;
 /// A CPU tile of this many rows keeps a microkernel busy and a row sum short.
 constexpr int64_t kCpuRows = 64;
 
-int64_t padded(int64_t columns) { return llvm::alignTo(columns, kTileColumnStep); }
+int64_t padded(int64_t columns) {
+  return llvm::alignTo(columns, kTileColumnStep);
+}
 
 class Chooser {
 public:
@@ -55,7 +57,8 @@ private:
   llvm::Error overBudget(int64_t q, int64_t kv) const;
   llvm::Error nothingFits() const;
   int64_t registerLimit(int64_t warps) const {
-    return std::min(target.maxRegistersPerThread, target.registersPerSM / (32 * warps));
+    return std::min(target.maxRegistersPerThread,
+                    target.registersPerSM / (32 * warps));
   }
   bool fits(const Schedule &s) const {
     return s.sharedBytes <= s.sram &&
@@ -69,30 +72,36 @@ private:
 llvm::Error Chooser::checkRequest() const {
   for (int64_t d : {request.headDim, request.valueHeadDim})
     if (d < 1 || d > kMaxHeadDim)
-      return makeError("head dim {} is outside 1 to {}; split or pad the heads", d, kMaxHeadDim);
+      return makeError("head dim {} is outside 1 to {}; split or pad the heads",
+                       d, kMaxHeadDim);
   if (request.stages < 0 || request.stages > kMaxStages)
-    return makeError("{} stages are asked for, but a ring has 1 to {}; give one of these, "
-                     "or 0 to have it chosen",
-                     request.stages, kMaxStages);
+    return makeError(
+        "{} stages are asked for, but a ring has 1 to {}; give one of these, "
+        "or 0 to have it chosen",
+        request.stages, kMaxStages);
   if (target.isCPU) {
     if (request.warps > 1)
-      return makeError("{} warps are asked for, but target cpu has one thread a block; "
-                       "leave the option out",
-                       request.warps);
+      return makeError(
+          "{} warps are asked for, but target cpu has one thread a block; "
+          "leave the option out",
+          request.warps);
     return llvm::Error::success();
   }
   if (request.warps != 0 && !llvm::is_contained(kWarpCounts, request.warps))
-    return makeError("{} warps are asked for, but a block has 1, 2, 4 or 8; give one of "
-                     "these, or 0 to have it chosen",
-                     request.warps);
+    return makeError(
+        "{} warps are asked for, but a block has 1, 2, 4 or 8; give one of "
+        "these, or 0 to have it chosen",
+        request.warps);
   if (request.element == ElementKind::F32)
-    return makeError("element type f32 is not supported on {}, whose tensor cores take f16 "
-                     "and bf16; use one of these or target cpu",
-                     target.arch);
+    return makeError(
+        "element type f32 is not supported on {}, whose tensor cores take f16 "
+        "and bf16; use one of these or target cpu",
+        target.arch);
   if (request.element == ElementKind::BF16 && !target.hasBF16Mma)
-    return makeError("element type bf16 needs sm_80 (mma.sync on bf16), but the target is "
-                     "{}; use f16",
-                     target.arch);
+    return makeError(
+        "element type bf16 needs sm_80 (mma.sync on bf16), but the target is "
+        "{}; use f16",
+        target.arch);
   return llvm::Error::success();
 }
 
@@ -151,7 +160,8 @@ llvm::Expected<Schedule> Chooser::chooseAuto() const {
       if (!s)
         continue;
       double cost = getCost(request, *s, target);
-      if (!best || std::tie(cost, s->sharedBytes) < std::tie(bestCost, best->sharedBytes)) {
+      if (!best || std::tie(cost, s->sharedBytes) <
+                       std::tie(bestCost, best->sharedBytes)) {
         best = s;
         bestCost = cost;
       }
@@ -162,7 +172,8 @@ llvm::Expected<Schedule> Chooser::chooseAuto() const {
 }
 
 llvm::Expected<Schedule> Chooser::choosePaper() const {
-  int64_t elementBytes = request.element == ElementKind::F32 || target.isCPU ? 4 : 2;
+  int64_t elementBytes =
+      request.element == ElementKind::F32 || target.isCPU ? 4 : 2;
   int64_t elements = target.sharedBytesPerBlock / elementBytes;
   int64_t d = std::max(request.headDim, request.valueHeadDim);
   int64_t columns = llvm::divideCeil(elements, 4 * d);
@@ -182,13 +193,15 @@ llvm::Expected<Schedule> Chooser::chooseExact() const {
   int64_t q = 0, kv = 0;
   auto [first, second] = llvm::StringRef(request.tiles).split('x');
   if (first.getAsInteger(10, q) || second.getAsInteger(10, kv))
-    return makeError("tiles '{}' are not understood; use auto, paper, or QxK such as 128x64",
-                     request.tiles);
+    return makeError(
+        "tiles '{}' are not understood; use auto, paper, or QxK such as 128x64",
+        request.tiles);
   for (int64_t rows : {q, kv})
     if (rows < kRowStep || rows > kMaxBlockRows || rows % kRowStep != 0)
-      return makeError("tiles {} have a block of {} rows, but blocks are multiples of {} up "
-                       "to {}; use 128x64 or the like",
-                       request.tiles, rows, kRowStep, kMaxBlockRows);
+      return makeError(
+          "tiles {} have a block of {} rows, but blocks are multiples of {} up "
+          "to {}; use 128x64 or the like",
+          request.tiles, rows, kRowStep, kMaxBlockRows);
   if (std::optional<Schedule> s = bestOf(q, kv))
     return *s;
   return overBudget(q, kv);
@@ -217,24 +230,29 @@ llvm::Error Chooser::overBudget(int64_t q, int64_t kv) const {
   if (!near)
     return nothingFits();
   llvm::SmallVector<Schedule> ways = completions(q, kv);
-  std::string advice = fmt::format("the nearest that fits is {}x{} with {} warps", near->q,
-                                   near->kv, near->warps);
+  std::string advice =
+      fmt::format("the nearest that fits is {}x{} with {} warps", near->q,
+                  near->kv, near->warps);
   if (target.isCPU)
     advice = fmt::format("the nearest that fits is {}x{}", near->q, near->kv);
   if (ways.empty())
-    return makeError("tiles {}x{} have {} query rows, but {} warps with 16 or 32 rows each "
-                     "do not give that; {}",
-                     q, kv, q, request.warps ? std::to_string(request.warps) : "1, 2, 4 or 8",
-                     advice);
-  const Schedule &least = *llvm::min_element(ways, [](const Schedule &a, const Schedule &b) {
-    return a.registersEstimate < b.registersEstimate;
-  });
+    return makeError(
+        "tiles {}x{} have {} query rows, but {} warps with 16 or 32 rows each "
+        "do not give that; {}",
+        q, kv, q,
+        request.warps ? std::to_string(request.warps) : "1, 2, 4 or 8", advice);
+  const Schedule &least =
+      *llvm::min_element(ways, [](const Schedule &a, const Schedule &b) {
+        return a.registersEstimate < b.registersEstimate;
+      });
   if (least.sharedBytes > least.sram)
-    return makeError("tiles {}x{} need {} bytes of on-chip memory, {} more than the {} of "
-                     "{}; {}",
-                     q, kv, least.sharedBytes, least.sharedBytes - least.sram, least.sram,
-                     target.arch, advice);
-  return makeError("tiles {}x{} need about {} registers a thread, {} more than the {} of {}; "
+    return makeError(
+        "tiles {}x{} need {} bytes of on-chip memory, {} more than the {} of "
+        "{}; {}",
+        q, kv, least.sharedBytes, least.sharedBytes - least.sram, least.sram,
+        target.arch, advice);
+  return makeError("tiles {}x{} need about {} registers a thread, {} more than "
+                   "the {} of {}; "
                    "{}",
                    q, kv, least.registersEstimate,
                    least.registersEstimate - registerLimit(least.warps),
@@ -244,13 +262,15 @@ llvm::Error Chooser::overBudget(int64_t q, int64_t kv) const {
 llvm::Error Chooser::nothingFits() const {
   Schedule least{kRowStep, kRowStep, request.stages ? request.stages : 1, 1};
   int64_t bytes = getSharedBytes(request, least, target.isCPU);
-  return makeError("no tile fits: the smallest, {}x{} with head dims {} and {}, needs {} bytes "
-                   "of on-chip memory, but the budget is {}; give at least that{}",
-                   kRowStep, kRowStep, request.headDim, request.valueHeadDim, bytes,
-                   target.sharedBytesPerBlock,
-                   request.stages > 1 || request.warps > 0
-                       ? ", or leave stages and warps to be chosen"
-                       : "");
+  return makeError(
+      "no tile fits: the smallest, {}x{} with head dims {} and {}, needs {} "
+      "bytes "
+      "of on-chip memory, but the budget is {}; give at least that{}",
+      kRowStep, kRowStep, request.headDim, request.valueHeadDim, bytes,
+      target.sharedBytesPerBlock,
+      request.stages > 1 || request.warps > 0
+          ? ", or leave stages and warps to be chosen"
+          : "");
 }
 
 llvm::Expected<Schedule> Chooser::choose() {
@@ -264,7 +284,8 @@ llvm::Expected<Schedule> Chooser::choose() {
 }
 } // namespace
 
-int64_t getSharedBytes(const ScheduleRequest &request, const Schedule &schedule, bool isCPU) {
+int64_t getSharedBytes(const ScheduleRequest &request, const Schedule &schedule,
+                       bool isCPU) {
   int64_t d = padded(request.headDim), dv = padded(request.valueHeadDim);
   int64_t q = schedule.q, kv = schedule.kv;
   if (isCPU) // f32 throughout: 16-bit tiles are widened once
@@ -272,11 +293,13 @@ int64_t getSharedBytes(const ScheduleRequest &request, const Schedule &schedule,
   return 2 * (q * std::max(d, dv) + schedule.stages * kv * (d + dv));
 }
 
-int64_t estimateRegisters(const ScheduleRequest &request, const Schedule &schedule) {
+int64_t estimateRegisters(const ScheduleRequest &request,
+                          const Schedule &schedule) {
   int64_t rows = schedule.q / schedule.warps;
   int64_t scores = rows * schedule.kv / 32;
   int64_t output = rows * padded(request.valueHeadDim) / 32;
-  int64_t queries = schedule.qInRegisters ? rows * padded(request.headDim) / 64 : 0;
+  int64_t queries =
+      schedule.qInRegisters ? rows * padded(request.headDim) / 64 : 0;
   return scores + output + queries + kOtherRegisters +
          (request.hasScore ? kScoreRegisters : 0);
 }

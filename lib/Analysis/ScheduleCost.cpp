@@ -43,9 +43,11 @@ double tensorRate(const TargetInfo &target) {
 
 int64_t getResidentBlocks(const Schedule &schedule, const TargetInfo &target) {
   int64_t registers =
-      llvm::alignTo(schedule.registersEstimate, kRegisterGranule) * 32 * schedule.warps;
+      llvm::alignTo(schedule.registersEstimate, kRegisterGranule) * 32 *
+      schedule.warps;
   int64_t shared = schedule.sharedBytes + target.sharedBytesReservedPerBlock;
-  return std::min({target.registersPerSM / registers, target.sharedBytesPerSM / shared,
+  return std::min({target.registersPerSM / registers,
+                   target.sharedBytesPerSM / shared,
                    target.maxWarpsPerSM / schedule.warps});
 }
 
@@ -62,8 +64,8 @@ double getCost(const ScheduleRequest &request, const Schedule &schedule,
   // K and V are read once a warp, Q once a key block unless it stays; and the
   // copies write K and V once a block.
   double queryBytes = schedule.qInRegisters ? 0 : d * elementBytes / kv;
-  double shared =
-      (keyBytes / rowsPerWarp + queryBytes + keyBytes / q) / kSharedBytesPerCycle;
+  double shared = (keyBytes / rowsPerWarp + queryBytes + keyBytes / q) /
+                  kSharedBytesPerCycle;
   double scalar = kScalarCyclesPerScore + kScalarCyclesPerRow / kv;
   double l2 = keyBytes / q / kL2BytesPerCycle;
 
@@ -71,10 +73,12 @@ double getCost(const ScheduleRequest &request, const Schedule &schedule,
   double busiest = std::max({tensor, shared, scalar, l2});
   bool alone = getResidentBlocks(schedule, target) < 2;
   // Sixteen rows are one chain of dependent products.
-  double chains = double(getResidentBlocks(schedule, target)) * q / 16 / kSchedulers;
+  double chains =
+      double(getResidentBlocks(schedule, target)) * q / 16 / kSchedulers;
   double exposed = std::min(1.0, (alone ? kAlonePenalty : 1.0) / chains);
   double cycles = busiest + exposed * (sum - busiest);
   double waste = 1 + kv / kKeysOfWaste + q / kRowsOfWaste;
-  return cycles * waste + (alone ? kBlockCyclesAlone : kBlockCyclesShared) / (q * kv);
+  return cycles * waste +
+         (alone ? kBlockCyclesAlone : kBlockCyclesShared) / (q * kv);
 }
 } // namespace flashc

@@ -6,8 +6,8 @@
 
 namespace flashc {
 
-/// Cycles of one multiprocessor for each score by estimate, to compare schedules
-/// of one request; only those that fit have a cost.
+/// Cycles of one multiprocessor for each score by estimate, to compare
+/// schedules of one request; only those that fit have a cost.
 double getCost(const ScheduleRequest &request, const Schedule &schedule,
                const TargetInfo &target);
 

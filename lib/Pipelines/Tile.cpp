@@ -12,7 +12,8 @@
 
 using namespace mlir;
 
-void flashc::buildTilePipeline(OpPassManager &manager, const PipelineOptions &options) {
+void flashc::buildTilePipeline(OpPassManager &manager,
+                               const PipelineOptions &options) {
   manager.addPass(attn::createAttnSimplifyMask());
   ConvertAttnToTileOptions toTile;
   toTile.arch = options.arch;
@@ -37,20 +38,26 @@ void flashc::buildTilePipeline(OpPassManager &manager, const PipelineOptions &op
 
 namespace {
 struct TileOptions : PassPipelineOptions<TileOptions> {
-  Option<std::string> arch{*this, "arch", llvm::cl::desc("target"), llvm::cl::init("sm_80")};
-  Option<int64_t> sram{*this, "sram", llvm::cl::desc("bytes of on-chip memory of one block"),
+  Option<std::string> arch{*this, "arch", llvm::cl::desc("target"),
+                           llvm::cl::init("sm_80")};
+  Option<int64_t> sram{*this, "sram",
+                       llvm::cl::desc("bytes of on-chip memory of one block"),
                        llvm::cl::init(0)};
-  Option<std::string> tiles{*this, "tiles", llvm::cl::desc("auto, paper, or QxK"),
+  Option<std::string> tiles{*this, "tiles",
+                            llvm::cl::desc("auto, paper, or QxK"),
                             llvm::cl::init("auto")};
-  Option<int64_t> stages{*this, "stages", llvm::cl::desc("depth of the K and V rings"),
+  Option<int64_t> stages{*this, "stages",
+                         llvm::cl::desc("depth of the K and V rings"),
                          llvm::cl::init(0)};
-  Option<int64_t> warps{*this, "warps", llvm::cl::desc("warps of a block"), llvm::cl::init(0)};
+  Option<int64_t> warps{*this, "warps", llvm::cl::desc("warps of a block"),
+                        llvm::cl::init(0)};
 };
 } // namespace
 
 void flashc::registerTilePipeline() {
   PassPipelineRegistration<TileOptions>(
-      "attn-to-tile", "attn to expanded tile ops: what the CPU and the GPU share",
+      "attn-to-tile",
+      "attn to expanded tile ops: what the CPU and the GPU share",
       [](OpPassManager &manager, const TileOptions &options) {
         PipelineOptions pipeline;
         pipeline.arch = options.arch;

@@ -59,14 +59,16 @@ int64_t getSharedBytes(const ScheduleRequest &request, const Schedule &schedule,
 /// 32-bit registers of one thread on the mma.sync path: the fragments of S, O
 /// and, if kept, Q, and a fixed number for rows, addresses and B fragments. P
 /// is not counted: it takes S's place as S is consumed.
-int64_t estimateRegisters(const ScheduleRequest &request, const Schedule &schedule);
+int64_t estimateRegisters(const ScheduleRequest &request,
+                          const Schedule &schedule);
 
 /// The schedule for `request` on `target`.
 /// * "auto": of all candidates that fit both budgets, the cheapest by the cost
 ///   model in ScheduleCost.h; equal costs go to the smaller block.
-/// * "paper": Bc = ceil(M / 4d) and Br = min(Bc, d) with M in elements and d the
-///   larger head dim (FlashAttention, Algorithm 1), rounded down to multiples of
-///   16, then Bc halved until everything fits.
+/// * "paper": Bc = ceil(M / 4d) and Br = min(Bc, d) with M in elements and d
+/// the
+///   larger head dim (FlashAttention, Algorithm 1), rounded down to multiples
+///   of 16, then Bc halved until everything fits.
 /// * "QxK": as asked, or an error that names the bytes (or registers) over
 ///   budget and the nearest shape that fits.
 /// Fails too on an element type the target lacks and where no tile at all fits.

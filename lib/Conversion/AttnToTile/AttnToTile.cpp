@@ -33,14 +33,16 @@ attn::ForwardOp findForward(func::FuncOp func) {
   for (Operation &op : func.getBody().front().without_terminator()) {
     auto candidate = dyn_cast<attn::ForwardOp>(op);
     if (!candidate) {
-      op.emitOpError() << "stands in function '" << func.getName()
-                       << "' beside attn.forward, but a kernel holds nothing else; "
-                          "move it to the caller or into the score region";
+      op.emitOpError()
+          << "stands in function '" << func.getName()
+          << "' beside attn.forward, but a kernel holds nothing else; "
+             "move it to the caller or into the score region";
       return {};
     }
     if (forward) {
-      candidate.emitOpError() << "is the second one in function '" << func.getName()
-                              << "', but a kernel holds one; split the function";
+      candidate.emitOpError()
+          << "is the second one in function '" << func.getName()
+          << "', but a kernel holds one; split the function";
       return {};
     }
     forward = candidate;
@@ -53,17 +55,20 @@ LogicalResult checkSignature(func::FuncOp func, attn::ForwardOp op) {
   for (Value operand : op->getOperands())
     used.set(cast<BlockArgument>(operand).getArgNumber());
   if (int unused = used.find_first_unset(); unused >= 0)
-    return func.emitOpError() << "argument #" << unused
-                              << " is not an operand of attn.forward, but a kernel's "
-                                 "arguments are its operands; drop it";
+    return func.emitOpError()
+           << "argument #" << unused
+           << " is not an operand of attn.forward, but a kernel's "
+              "arguments are its operands; drop it";
   Operation *end = func.getBody().front().getTerminator();
   unsigned count = end->getNumOperands();
-  bool inOrder = count >= 1 && count <= 2 && end->getOperand(0) == op.getOutput() &&
+  bool inOrder = count >= 1 && count <= 2 &&
+                 end->getOperand(0) == op.getOutput() &&
                  (count == 1 || end->getOperand(1) == op.getLse());
   if (!inOrder)
-    return end->emitOpError() << "returns " << count
-                              << " values, but a kernel gives O, or O and LSE, of its "
-                                 "attn.forward; return these in this order";
+    return end->emitOpError()
+           << "returns " << count
+           << " values, but a kernel gives O, or O and LSE, of its "
+              "attn.forward; return these in this order";
   return success();
 }
 
@@ -75,24 +80,28 @@ tile::KernelOp createKernel(OpBuilder &b, func::FuncOp func, attn::ForwardOp op,
   SmallVector<Attribute> argAttrs;
   for (auto [i, operand] : llvm::enumerate(op->getOperands())) {
     auto tensor = cast<RankedTensorType>(operand.getType());
-    types.push_back(i < 3 ? getViewType(tensor, op.getLayout())
-                          : MemRefType::get(tensor.getShape(), tensor.getElementType()));
-    DictionaryAttr attrs = func.getArgAttrDict(cast<BlockArgument>(operand).getArgNumber());
+    types.push_back(
+        i < 3 ? getViewType(tensor, op.getLayout())
+              : MemRefType::get(tensor.getShape(), tensor.getElementType()));
+    DictionaryAttr attrs =
+        func.getArgAttrDict(cast<BlockArgument>(operand).getArgNumber());
     argAttrs.push_back(attrs ? attrs : b.getDictionaryAttr({}));
   }
-  auto output = b.getDictionaryAttr(b.getNamedAttr(kOutputAttr, b.getUnitAttr()));
+  auto output =
+      b.getDictionaryAttr(b.getNamedAttr(kOutputAttr, b.getUnitAttr()));
   types.push_back(getViewType(op.getOutput().getType(), op.getLayout()));
   argAttrs.push_back(output);
   if (func.getNumResults() == 2) {
     types.push_back(getRowViewType(op.getLse().getType()));
     argAttrs.push_back(output);
   }
-  return tile::KernelOp::create(b, func.getLoc(), func.getName(),
-                                b.getFunctionType(types, {}), schedule,
-                                b.getArrayAttr(argAttrs), /*res_attrs=*/ArrayAttr());
+  return tile::KernelOp::create(
+      b, func.getLoc(), func.getName(), b.getFunctionType(types, {}), schedule,
+      b.getArrayAttr(argAttrs), /*res_attrs=*/ArrayAttr());
 }
 
-KernelViews getViews(attn::ForwardOp op, ArrayRef<BlockArgument> arguments, bool withLse) {
+KernelViews getViews(attn::ForwardOp op, ArrayRef<BlockArgument> arguments,
+                     bool withLse) {
   KernelViews views;
   size_t next = 0;
   views.query = arguments[next++];
@@ -117,14 +126,16 @@ struct ConvertAttnToTile : impl::ConvertAttnToTileBase<ConvertAttnToTile> {
       getOperation().emitError() << llvm::toString(target.takeError());
       return signalPassFailure();
     }
-    for (auto func : llvm::make_early_inc_range(getOperation().getOps<func::FuncOp>()))
+    for (auto func :
+         llvm::make_early_inc_range(getOperation().getOps<func::FuncOp>()))
       if (failed(convert(func, *target)))
         signalPassFailure();
     for (Operation &op : *getOperation().getBody())
       op.walk([&](attn::ForwardOp left) {
         if (!left->getParentOfType<func::FuncOp>()) {
-          left.emitOpError() << "is not in a function, so it has no kernel; put it "
-                                "alone into a func.func";
+          left.emitOpError()
+              << "is not in a function, so it has no kernel; put it "
+                 "alone into a func.func";
           signalPassFailure();
         }
       });
@@ -149,14 +160,17 @@ ScheduleRequest ConvertAttnToTile::getRequest(attn::ForwardOp op) {
   return request;
 }
 
-LogicalResult ConvertAttnToTile::convert(func::FuncOp func, const TargetInfo &target) {
+LogicalResult ConvertAttnToTile::convert(func::FuncOp func,
+                                         const TargetInfo &target) {
   bool hasAttention =
-      func.walk([](attn::ForwardOp) { return WalkResult::interrupt(); }).wasInterrupted();
+      func.walk([](attn::ForwardOp) { return WalkResult::interrupt(); })
+          .wasInterrupted();
   if (!hasAttention)
     return success();
   if (!func.getBody().hasOneBlock())
-    return func.emitOpError() << "has " << func.getBody().getBlocks().size()
-                              << " blocks, but a kernel's function has one; remove the branches";
+    return func.emitOpError()
+           << "has " << func.getBody().getBlocks().size()
+           << " blocks, but a kernel's function has one; remove the branches";
   attn::ForwardOp op = findForward(func);
   if (!op || failed(checkSignature(func, op)))
     return failure();
@@ -170,10 +184,12 @@ LogicalResult ConvertAttnToTile::convert(func::FuncOp func, const TargetInfo &ta
                                       schedule->stages, schedule->warps,
                                       schedule->qInRegisters, schedule->sram);
   tile::KernelOp kernel = createKernel(b, func, op, attr);
-  Block *entry = b.createBlock(&kernel.getBody(), {}, kernel.getArgumentTypes(),
-                               SmallVector<Location>(kernel.getArgumentTypes().size(), op.getLoc()));
-  KernelViews views = getViews(op, SmallVector<BlockArgument>(entry->getArguments()),
-                               func.getNumResults() == 2);
+  Block *entry = b.createBlock(
+      &kernel.getBody(), {}, kernel.getArgumentTypes(),
+      SmallVector<Location>(kernel.getArgumentTypes().size(), op.getLoc()));
+  KernelViews views =
+      getViews(op, SmallVector<BlockArgument>(entry->getArguments()),
+               func.getNumResults() == 2);
   buildKernelBody(b, op, attr, views, sets);
   func.erase();
   return success();

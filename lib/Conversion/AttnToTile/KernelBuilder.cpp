@@ -35,7 +35,9 @@ public:
   void build();
 
 private:
-  Value index(int64_t value) { return arith::ConstantIndexOp::create(b, value); }
+  Value index(int64_t value) {
+    return arith::ConstantIndexOp::create(b, value);
+  }
   Value dim(Value view, int64_t i) {
     return b.createOrFold<memref::DimOp>(view, index(i));
   }
@@ -75,7 +77,8 @@ Value KernelBuilder::buildKeyHead() {
   int64_t hq = op.getQuery().getType().getDimSize(op.getHeadsDim());
   int64_t hkv = op.getKey().getType().getDimSize(op.getHeadsDim());
   if (ShapedType::isDynamic(hq) || ShapedType::isDynamic(hkv)) {
-    Value group = arith::DivUIOp::create(b, dim(views.query, 1), dim(views.key, 1));
+    Value group =
+        arith::DivUIOp::create(b, dim(views.query, 1), dim(views.key, 1));
     return arith::DivUIOp::create(b, head, group);
   }
   if (hkv == 1)
@@ -99,7 +102,8 @@ void KernelBuilder::buildProgram() {
   auto program = tile::ProgramOp::create(b, laterRowsSeeMore(sets));
   batch = program.getBatch();
   head = program.getHead();
-  firstRow = arith::MulIOp::create(b, program.getBlock(), index(schedule.getQ()));
+  firstRow =
+      arith::MulIOp::create(b, program.getBlock(), index(schedule.getQ()));
   keyHead = buildKeyHead();
   sq = dim(views.query, 2);
   sk = dim(views.key, 2);
@@ -109,8 +113,8 @@ void KernelBuilder::buildProgram() {
 
 Value KernelBuilder::load(Value view, Value head, Value row, int64_t rows,
                           int64_t columns, Value limit) {
-  return tile::LoadOp::create(b, tile(rows, columns, element), view, batch, head,
-                              row, limit);
+  return tile::LoadOp::create(b, tile(rows, columns, element), view, batch,
+                              head, row, limit);
 }
 
 /// `input` (f32) in `type`, rounded to nearest.
@@ -135,10 +139,13 @@ void KernelBuilder::buildCaptureEnds() {
 /// `tensor.extract` of a score region. Rows and keys past the ends are computed
 /// too (nobody reads their scores), and a score function may compute any index,
 /// so indices are kept inside. The op's own arguments are never negative.
-Value KernelBuilder::buildExtract(tensor::ExtractOp extract, const IRMapping &mapping) {
-  unsigned capture = cast<BlockArgument>(extract.getTensor()).getArgNumber() - 5;
+Value KernelBuilder::buildExtract(tensor::ExtractOp extract,
+                                  const IRMapping &mapping) {
+  unsigned capture =
+      cast<BlockArgument>(extract.getTensor()).getArgNumber() - 5;
   SmallVector<Value> indices;
-  for (auto [i, end] : llvm::zip_equal(extract.getIndices(), captureEnds[capture])) {
+  for (auto [i, end] :
+       llvm::zip_equal(extract.getIndices(), captureEnds[capture])) {
     Value inside = arith::MinSIOp::create(b, mapping.lookup(i), end);
     if (!isa<BlockArgument>(i))
       inside = arith::MaxSIOp::create(b, inside, index(0));
@@ -170,18 +177,23 @@ Value KernelBuilder::buildScoreFunction(Value scores, Value firstKey) {
     Value scaled = arith::MulFOp::create(b, args[0], scale);
     return SmallVector<Value>{cloneScoreRegion(scaled, args[1], args[2])};
   };
-  return tile::buildMap(b, scores.getType(), scores, {firstRow, firstKey}, body)[0];
+  return tile::buildMap(b, scores.getType(), scores, {firstRow, firstKey},
+                        body)[0];
 }
 
 Value KernelBuilder::buildScores(Value keys, Value firstKey) {
   Value zero = tile::buildSplat(b, {schedule.getQ(), schedule.getKv()}, 0.0f);
-  Value scores = tile::DotOp::create(b, queries, keys, zero, /*transpose_b=*/true);
+  Value scores =
+      tile::DotOp::create(b, queries, keys, zero, /*transpose_b=*/true);
   if (op.hasScore())
     scores = buildScoreFunction(scores, firstKey);
-  SmallVector<Attribute> setAttrs = llvm::map_to_vector(
-      sets, [](IntegerSet set) -> Attribute { return IntegerSetAttr::get(set); });
+  SmallVector<Attribute> setAttrs =
+      llvm::map_to_vector(sets, [](IntegerSet set) -> Attribute {
+        return IntegerSetAttr::get(set);
+      });
   return tile::MaskOp::create(b, scores.getType(), scores, firstRow, firstKey,
-                              ValueRange{sq, keyLength}, b.getArrayAttr(setAttrs));
+                              ValueRange{sq, keyLength},
+                              b.getArrayAttr(setAttrs));
 }
 
 /// One key block: (acc, m, l) to (acc', m', l').
@@ -192,14 +204,18 @@ SmallVector<Value> KernelBuilder::buildStep(Value block, ValueRange carried) {
   Value keys = load(views.key, keyHead, firstKey, kv, headDim, limit);
   Value scores = buildScores(keys, firstKey);
   auto update = tile::SoftmaxUpdateOp::create(
-      b, TypeRange{scores.getType(), rowMax.getType(), rowSum.getType(), rowMax.getType()},
+      b,
+      TypeRange{scores.getType(), rowMax.getType(), rowSum.getType(),
+                rowMax.getType()},
       scores, rowMax, rowSum,
       tile::ExpBaseAttr::get(b.getContext(), tile::ExpBase::E), softmaxScale(),
       /*lazy=*/FloatAttr());
-  Value scaled = tile::RescaleOp::create(b, acc.getType(), acc, update.getRescale());
+  Value scaled =
+      tile::RescaleOp::create(b, acc.getType(), acc, update.getRescale());
   Value probs = castTile(update.getProbs(), element);
   Value values = load(views.value, keyHead, firstKey, kv, valueDim, limit);
-  Value next = tile::DotOp::create(b, probs, values, scaled, /*transpose_b=*/false);
+  Value next =
+      tile::DotOp::create(b, probs, values, scaled, /*transpose_b=*/false);
   return {next, update.getNewMax(), update.getNewSum()};
 }
 
@@ -209,16 +225,18 @@ void KernelBuilder::build() {
   queries = load(views.query, head, firstRow, q, headDim, Value());
   Value blocks = arith::DivUIOp::create(
       b, arith::AddIOp::create(b, keyLength, index(kv - 1)), index(kv));
-  Value noMax = tile::buildSplat(b, {q}, -std::numeric_limits<float>::infinity());
-  Value init[] = {tile::buildSplat(b, {q, valueDim}, 0.0f), noMax, tile::buildSplat(b, {q}, 0.0f)};
+  Value noMax =
+      tile::buildSplat(b, {q}, -std::numeric_limits<float>::infinity());
+  Value init[] = {tile::buildSplat(b, {q, valueDim}, 0.0f), noMax,
+                  tile::buildSplat(b, {q}, 0.0f)};
   auto loop = scf::ForOp::create(
       b, index(0), blocks, index(1), init,
       [&](OpBuilder &, Location, Value block, ValueRange carried) {
         scf::YieldOp::create(b, buildStep(block, carried));
       });
   auto finish = tile::FinishOp::create(
-      b, TypeRange{loop.getResult(0).getType(), noMax.getType()}, loop.getResult(0),
-      loop.getResult(1), loop.getResult(2),
+      b, TypeRange{loop.getResult(0).getType(), noMax.getType()},
+      loop.getResult(0), loop.getResult(1), loop.getResult(2),
       tile::ExpBaseAttr::get(b.getContext(), tile::ExpBase::E), softmaxScale());
   Value output = castTile(finish.getOutput(), element);
   tile::StoreOp::create(b, output, views.output, batch, head, firstRow);
@@ -233,13 +251,15 @@ MemRefType getViewType(RankedTensorType tensor, attn::Layout layout) {
   if (layout == attn::Layout::BSHD)
     std::swap(shape[1], shape[2]);
   int64_t any = ShapedType::kDynamic;
-  auto strides = StridedLayoutAttr::get(tensor.getContext(), any, {any, any, any, 1});
+  auto strides =
+      StridedLayoutAttr::get(tensor.getContext(), any, {any, any, any, 1});
   return MemRefType::get(shape, tensor.getElementType(), strides);
 }
 
 MemRefType getRowViewType(RankedTensorType tensor) {
   int64_t any = ShapedType::kDynamic;
-  auto strides = StridedLayoutAttr::get(tensor.getContext(), any, {any, any, 1});
+  auto strides =
+      StridedLayoutAttr::get(tensor.getContext(), any, {any, any, 1});
   return MemRefType::get(tensor.getShape(), tensor.getElementType(), strides);
 }
 

@@ -18,7 +18,8 @@ struct KernelViews {
 };
 
 /// The 4-D view (batch, head, length, head dim) of a tensor in `layout`.
-mlir::MemRefType getViewType(mlir::RankedTensorType tensor, attn::Layout layout);
+mlir::MemRefType getViewType(mlir::RankedTensorType tensor,
+                             attn::Layout layout);
 /// The 3-D view of LSE.
 mlir::MemRefType getRowViewType(mlir::RankedTensorType tensor);
 

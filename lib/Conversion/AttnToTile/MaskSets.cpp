@@ -30,8 +30,8 @@ public:
         sq(getAffineSymbolExpr(kSymbolSq, context)),
         keyLength(getAffineSymbolExpr(kSymbolKeyLength, context)) {}
 
-  /// `mask` or, with `negated`, its complement. The verifier of attn.forward keeps
-  /// the number of sets small.
+  /// `mask` or, with `negated`, its complement. The verifier of attn.forward
+  /// keeps the number of sets small.
   Disjunction normalise(Attribute mask, bool negated);
   AffineExpr insideKeyLength() const { return keyLength - 1 - j; }
 
@@ -72,7 +72,8 @@ bool addPlane(Conjunction &planes, AffineExpr e) {
   return true;
 }
 
-/// Whether every point of `inner` lies in `outer`, as far as single planes show.
+/// Whether every point of `inner` lies in `outer`, as far as single planes
+/// show.
 bool isInside(const Conjunction &inner, const Conjunction &outer) {
   return llvm::all_of(outer, [&](AffineExpr o) {
     return llvm::any_of(inner, [&](AffineExpr e) {
@@ -86,7 +87,8 @@ void addSet(Disjunction &sets, Conjunction planes) {
   for (const Conjunction &set : sets)
     if (isInside(planes, set))
       return;
-  llvm::erase_if(sets, [&](const Conjunction &set) { return isInside(set, planes); });
+  llvm::erase_if(sets,
+                 [&](const Conjunction &set) { return isInside(set, planes); });
   sets.push_back(std::move(planes));
 }
 
@@ -116,7 +118,8 @@ Conjunction MaskNormaliser::leafPlanes(Attribute leaf) const {
 }
 
 /// The union, or with `isAnd` the intersection, of `parts`.
-Disjunction MaskNormaliser::join(ArrayRef<Attribute> parts, bool negated, bool isAnd) {
+Disjunction MaskNormaliser::join(ArrayRef<Attribute> parts, bool negated,
+                                 bool isAnd) {
   Disjunction result;
   if (isAnd)
     result.push_back({}); // everything
@@ -130,7 +133,8 @@ Disjunction MaskNormaliser::join(ArrayRef<Attribute> parts, bool negated, bool i
       for (const Conjunction &left : result)
         for (const Conjunction &right : sets) {
           Conjunction both = left;
-          if (llvm::all_of(right, [&](AffineExpr e) { return addPlane(both, e); }))
+          if (llvm::all_of(right,
+                           [&](AffineExpr e) { return addPlane(both, e); }))
             addSet(next, std::move(both));
         }
     }

@@ -10,7 +10,11 @@
 namespace flashc {
 
 /// The symbols of the sets, in the order of a `tile.mask`'s operands.
-enum MaskSymbol : unsigned { kSymbolSq = 0, kSymbolKeyLength = 1, kNumMaskSymbols = 2 };
+enum MaskSymbol : unsigned {
+  kSymbolSq = 0,
+  kSymbolKeyLength = 1,
+  kNumMaskSymbols = 2
+};
 
 /// The keys that `mask` (null: all) lets through, each set with `j < key
 /// length`. No set at all: no key is visible.

@@ -27,11 +27,13 @@ std::string shape(const ScheduleRequest &r, const TargetInfo &t) {
   auto s = chooseSchedule(r, t);
   if (!s)
     return llvm::toString(s.takeError());
-  return std::to_string(s->q) + "x" + std::to_string(s->kv) + " " + std::to_string(s->warps);
+  return std::to_string(s->q) + "x" + std::to_string(s->kv) + " " +
+         std::to_string(s->warps);
 }
 } // namespace
 
-TEST_CASE("the model gives the shapes measured best for FlashAttention-2 on A100") {
+TEST_CASE(
+    "the model gives the shapes measured best for FlashAttention-2 on A100") {
   TargetInfo a100 = target("sm_80");
   CHECK(shape(request(32, 32), a100) == "128x128 4");
   CHECK(shape(request(64, 64), a100) == "128x128 4");
@@ -67,7 +69,8 @@ TEST_CASE("every target and head dim fits its budgets, and twice alike") {
       }
 }
 
-TEST_CASE("a smaller budget gives smaller blocks, down to an error with numbers") {
+TEST_CASE(
+    "a smaller budget gives smaller blocks, down to an error with numbers") {
   auto large = chooseSchedule(request(128, 128), target("sm_80"));
   auto small = chooseSchedule(request(128, 128), target("sm_80", 32768));
   REQUIRE(bool(large));
@@ -75,7 +78,8 @@ TEST_CASE("a smaller budget gives smaller blocks, down to an error with numbers"
   CHECK(small->sharedBytes <= 32768);
   CHECK(small->q * small->kv < large->q * large->kv);
   CHECK(shape(request(128, 128), target("sm_80", 8192)) ==
-        "no tile fits: the smallest, 16x16 with head dims 128 and 128, needs 12288 bytes of "
+        "no tile fits: the smallest, 16x16 with head dims 128 and 128, needs "
+        "12288 bytes of "
         "on-chip memory, but the budget is 8192; give at least that");
 }
 
@@ -97,18 +101,22 @@ TEST_CASE("QxK is taken as asked or refused by its number over budget") {
   CHECK(shape(request(64, 64, "64x32"), target("sm_80")) == "64x32 2");
   CHECK(shape(request(64, 64, "48x32"), target("cpu")) == "48x32 1");
   CHECK(shape(request(256, 256, "128x128"), target("sm_80")) ==
-        "tiles 128x128 need 196608 bytes of on-chip memory, 29696 more than the 166912 of "
+        "tiles 128x128 need 196608 bytes of on-chip memory, 29696 more than "
+        "the 166912 of "
         "sm_80; the nearest that fits is 128x96 with 8 warps");
-  CHECK(shape(request(64, 64, "256x256"), target("sm_90")).find("registers a thread") !=
-        std::string::npos);
+  CHECK(shape(request(64, 64, "256x256"), target("sm_90"))
+            .find("registers a thread") != std::string::npos);
   CHECK(shape(request(64, 64, "48x64"), target("sm_80")) ==
-        "tiles 48x64 have 48 query rows, but 1, 2, 4 or 8 warps with 16 or 32 rows each do "
+        "tiles 48x64 have 48 query rows, but 1, 2, 4 or 8 warps with 16 or 32 "
+        "rows each do "
         "not give that; the nearest that fits is 64x64 with 2 warps");
   CHECK(shape(request(64, 64, "60x64"), target("sm_80")) ==
-        "tiles 60x64 have a block of 60 rows, but blocks are multiples of 16 up to 1024; use "
+        "tiles 60x64 have a block of 60 rows, but blocks are multiples of 16 "
+        "up to 1024; use "
         "128x64 or the like");
-  CHECK(shape(request(64, 64, "big"), target("sm_80")) ==
-        "tiles 'big' are not understood; use auto, paper, or QxK such as 128x64");
+  CHECK(
+      shape(request(64, 64, "big"), target("sm_80")) ==
+      "tiles 'big' are not understood; use auto, paper, or QxK such as 128x64");
 }
 
 TEST_CASE("overrides of stages and warps") {
@@ -120,29 +128,32 @@ TEST_CASE("overrides of stages and warps") {
   CHECK(s->stages == 3);
   CHECK(s->warps == 2);
   r.stages = 9;
-  CHECK(shape(r, target("sm_80")) ==
-        "9 stages are asked for, but a ring has 1 to 8; give one of these, or 0 to have it "
-        "chosen");
+  CHECK(shape(r, target("sm_80")) == "9 stages are asked for, but a ring has 1 "
+                                     "to 8; give one of these, or 0 to have it "
+                                     "chosen");
   r.stages = 0;
   r.warps = 3;
   CHECK(shape(r, target("sm_80")) ==
-        "3 warps are asked for, but a block has 1, 2, 4 or 8; give one of these, or 0 to have "
+        "3 warps are asked for, but a block has 1, 2, 4 or 8; give one of "
+        "these, or 0 to have "
         "it chosen");
   r.warps = 4;
-  CHECK(shape(r, target("cpu")) ==
-        "4 warps are asked for, but target cpu has one thread a block; leave the option out");
+  CHECK(shape(r, target("cpu")) == "4 warps are asked for, but target cpu has "
+                                   "one thread a block; leave the option out");
 }
 
 TEST_CASE("element types that a target lacks are refused by name") {
   ScheduleRequest r = request(64, 64);
   r.element = ElementKind::F32;
   CHECK(shape(r, target("sm_80")) ==
-        "element type f32 is not supported on sm_80, whose tensor cores take f16 and bf16; use "
+        "element type f32 is not supported on sm_80, whose tensor cores take "
+        "f16 and bf16; use "
         "one of these or target cpu");
   CHECK(shape(r, target("cpu")) == "64x64 1");
   r.element = ElementKind::BF16;
   CHECK(shape(r, target("sm_75")) ==
-        "element type bf16 needs sm_80 (mma.sync on bf16), but the target is sm_75; use f16");
+        "element type bf16 needs sm_80 (mma.sync on bf16), but the target is "
+        "sm_75; use f16");
   CHECK(shape(request(257, 64), target("sm_80")) ==
         "head dim 257 is outside 1 to 256; split or pad the heads");
 }

@@ -7,7 +7,8 @@ using namespace mlir;
 
 namespace flashc::tile {
 
-std::optional<LinearInequality> getLinearInequality(AffineExpr e, unsigned numSymbols) {
+std::optional<LinearInequality> getLinearInequality(AffineExpr e,
+                                                    unsigned numSymbols) {
   constexpr unsigned kNumDims = 2;
   SmallVector<int64_t> flat;
   if (failed(getFlattenedAffineExpr(e, kNumDims, numSymbols, &flat)) ||
@@ -24,7 +25,8 @@ std::optional<LinearInequality> getLinearInequality(AffineExpr e, unsigned numSy
 SmallVector<LinearInequality> getLinearInequalities(IntegerSet set) {
   SmallVector<LinearInequality> result;
   for (AffineExpr e : set.getConstraints()) {
-    std::optional<LinearInequality> linear = getLinearInequality(e, set.getNumSymbols());
+    std::optional<LinearInequality> linear =
+        getLinearInequality(e, set.getNumSymbols());
     assert(linear && "the verifier of tile.mask lets linear sets through only");
     result.push_back(std::move(*linear));
   }

@@ -5,8 +5,8 @@ using namespace mlir;
 
 namespace flashc::tile {
 
-ResultRange buildMap(ImplicitLocOpBuilder &b, TypeRange types, ValueRange inputs,
-                     ValueRange origin,
+ResultRange buildMap(ImplicitLocOpBuilder &b, TypeRange types,
+                     ValueRange inputs, ValueRange origin,
                      function_ref<SmallVector<Value>(ValueRange)> body) {
   auto map = MapOp::create(b, types, inputs, origin);
   OpBuilder::InsertionGuard guard(b);
@@ -20,7 +20,8 @@ ResultRange buildMap(ImplicitLocOpBuilder &b, TypeRange types, ValueRange inputs
   return map.getResults();
 }
 
-Value buildSplat(ImplicitLocOpBuilder &b, ArrayRef<int64_t> shape, float value) {
+Value buildSplat(ImplicitLocOpBuilder &b, ArrayRef<int64_t> shape,
+                 float value) {
   auto type = RankedTensorType::get(shape, b.getF32Type());
   return arith::ConstantOp::create(b, DenseElementsAttr::get(type, value));
 }

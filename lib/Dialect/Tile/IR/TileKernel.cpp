@@ -11,7 +11,8 @@ constexpr StringLiteral kOutputAttr = "tile.output";
 constexpr int64_t kStep = 16; // rows and columns of one tensor core step
 
 int64_t getBytes(ArrayRef<int64_t> shape, Type element) {
-  return ShapedType::getNumElements(shape) * element.getIntOrFloatBitWidth() / 8;
+  return ShapedType::getNumElements(shape) * element.getIntOrFloatBitWidth() /
+         8;
 }
 
 bool hasUnitLastStride(MemRefType view) {
@@ -24,21 +25,24 @@ bool hasUnitLastStride(MemRefType view) {
 LogicalResult checkArgument(KernelOp kernel, unsigned i, Type type) {
   auto view = dyn_cast<MemRefType>(type);
   if (!view)
-    return kernel.emitOpError() << "argument #" << i << " has type " << type
-                                << ", but arguments are memref views; pass a view";
-  if (!hasUnitLastStride(view))
     return kernel.emitOpError()
-           << "argument #" << i << " has type " << view
-           << ", but the last stride of a view is 1; copy the tensor or say so in its layout";
+           << "argument #" << i << " has type " << type
+           << ", but arguments are memref views; pass a view";
+  if (!hasUnitLastStride(view))
+    return kernel.emitOpError() << "argument #" << i << " has type " << view
+                                << ", but the last stride of a view is 1; copy "
+                                   "the tensor or say so in its layout";
   bool isTensor = view.getRank() == 4 && isa<FloatType>(view.getElementType());
   if (i == 0 && !isTensor)
-    return kernel.emitOpError() << "argument #0 has type " << view
-                                << ", but it is Q, which gives the grid: a 4-D view (batch, "
-                                   "head, length, head dim) of f16, bf16 or f32";
+    return kernel.emitOpError()
+           << "argument #0 has type " << view
+           << ", but it is Q, which gives the grid: a 4-D view (batch, "
+              "head, length, head dim) of f16, bf16 or f32";
   bool isRows = view.getRank() == 3 && view.getElementType().isF32();
   if (kernel.getArgAttr(i, kOutputAttr) && !isTensor && !isRows)
-    return kernel.emitOpError() << "output #" << i << " has type " << view
-                                << ", but an output is a 4-D view or a 3-D view of f32";
+    return kernel.emitOpError()
+           << "output #" << i << " has type " << view
+           << ", but an output is a 4-D view or a 3-D view of f32";
   return success();
 }
 
@@ -67,16 +71,20 @@ int64_t getLoadedBytes(KernelOp kernel) {
 }
 } // namespace
 
-LogicalResult ScheduleAttr::verify(function_ref<InFlightDiagnostic()> emitError, int64_t q,
-                                   int64_t kv, int64_t stages, int64_t warps,
-                                   bool qInRegisters, int64_t sram) {
+LogicalResult ScheduleAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                                   int64_t q, int64_t kv, int64_t stages,
+                                   int64_t warps, bool qInRegisters,
+                                   int64_t sram) {
   if (stages < 1 || warps < 1 || sram < 1)
-    return emitError() << "expects stages, warps and sram of at least 1, but got " << stages
-                       << ", " << warps << " and " << sram
-                       << "; leave them to chooseSchedule";
+    return emitError()
+           << "expects stages, warps and sram of at least 1, but got " << stages
+           << ", " << warps << " and " << sram
+           << "; leave them to chooseSchedule";
   if (q < 1 || q % (kStep * warps) != 0)
-    return emitError() << "expects q to be a multiple of 16 rows for each warp, but got q = "
-                       << q << " and warps = " << warps << "; change one of them";
+    return emitError() << "expects q to be a multiple of 16 rows for each "
+                          "warp, but got q = "
+                       << q << " and warps = " << warps
+                       << "; change one of them";
   if (kv < 1 || kv % kStep != 0)
     return emitError() << "expects kv to be a multiple of 16, but got " << kv
                        << "; round it up";
@@ -86,21 +94,25 @@ LogicalResult ScheduleAttr::verify(function_ref<InFlightDiagnostic()> emitError,
 LogicalResult StreamType::verify(function_ref<InFlightDiagnostic()> emitError,
                                  ArrayRef<int64_t> shape, Type elementType) {
   if (shape.size() != 2 || shape[0] < 1 || shape[1] < 1)
-    return emitError() << "expects a stream of blocks of rows and columns, but got rank "
-                       << shape.size() << " or an empty block; write "
-                       << "!tile.stream<64x128xf16>";
+    return emitError()
+           << "expects a stream of blocks of rows and columns, but got rank "
+           << shape.size() << " or an empty block; write "
+           << "!tile.stream<64x128xf16>";
   if (!elementType.isF16() && !elementType.isBF16() && !elementType.isF32())
-    return emitError() << "expects f16, bf16 or f32 elements, but got " << elementType;
+    return emitError() << "expects f16, bf16 or f32 elements, but got "
+                       << elementType;
   return success();
 }
 
 LogicalResult KernelOp::verify() {
   if (!getResultTypes().empty())
-    return emitOpError() << "returns " << getResultTypes().size()
-                         << " values, but a kernel writes its results through arguments with "
-                            "tile.output; return none";
+    return emitOpError()
+           << "returns " << getResultTypes().size()
+           << " values, but a kernel writes its results through arguments with "
+              "tile.output; return none";
   if (getArgumentTypes().empty())
-    return emitOpError("has no argument, but argument 0 is Q, which gives the grid; add it");
+    return emitOpError(
+        "has no argument, but argument 0 is Q, which gives the grid; add it");
   for (auto [i, type] : llvm::enumerate(getArgumentTypes()))
     if (failed(checkArgument(*this, i, type)))
       return failure();
@@ -113,9 +125,9 @@ LogicalResult KernelOp::verifyRegions() {
     bool isArgument = argument && argument.getOwner() == &getBody().front();
     if (!isArgument || getArgAttr(argument.getArgNumber(), kOutputAttr))
       return WalkResult::advance();
-    InFlightDiagnostic diagnostic = emitOpError()
-                                    << "argument #" << argument.getArgNumber()
-                                    << " is written but has no tile.output; add it";
+    InFlightDiagnostic diagnostic =
+        emitOpError() << "argument #" << argument.getArgNumber()
+                      << " is written but has no tile.output; add it";
     diagnostic.attachNote(store.getLoc()) << "written here";
     return WalkResult::interrupt();
   };
@@ -123,8 +135,9 @@ LogicalResult KernelOp::verifyRegions() {
     return failure();
   int64_t bytes = getLoadedBytes(*this), sram = getSchedule().getSram();
   if (bytes > sram)
-    return emitOpError() << "loads blocks of " << bytes << " bytes, " << bytes - sram
-                         << " more than the sram = " << sram
-                         << " of its schedule; use smaller blocks or fewer stages";
+    return emitOpError()
+           << "loads blocks of " << bytes << " bytes, " << bytes - sram
+           << " more than the sram = " << sram
+           << " of its schedule; use smaller blocks or fewer stages";
   return success();
 }

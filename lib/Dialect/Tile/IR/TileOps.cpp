@@ -1,5 +1,5 @@
-// Syntax of the `tile` dialect; its verifiers are in TileVerifiers.cpp (ops) and
-// TileKernel.cpp (kernels, schedules and stream types).
+// Syntax of the `tile` dialect; its verifiers are in TileVerifiers.cpp (ops)
+// and TileKernel.cpp (kernels, schedules and stream types).
 #include "flashc/Dialect/Tile/IR/Tile.h"
 
 #include "mlir/IR/DialectImplementation.h"
@@ -39,8 +39,7 @@ Type StreamType::parse(AsmParser &parser) {
       parser.parseType(elementType) || parser.parseGreater())
     return {};
   return parser.getChecked<StreamType>(loc, parser.getContext(),
-                                       ArrayRef(shape),
-                                       elementType);
+                                       ArrayRef(shape), elementType);
 }
 
 void StreamType::print(AsmPrinter &p) const {

@@ -12,21 +12,23 @@ using namespace flashc::tile;
 
 namespace {
 /// The running softmax ops see one row value for each row of a block.
-LogicalResult checkRows(Operation *op, RankedTensorType block, StringRef blockName,
-                        RankedTensorType rows, StringRef rowsName) {
+LogicalResult checkRows(Operation *op, RankedTensorType block,
+                        StringRef blockName, RankedTensorType rows,
+                        StringRef rowsName) {
   if (block.getDimSize(0) == rows.getDimSize(0))
     return success();
-  return op->emitOpError() << "expects one " << rowsName << " per row, but the " << blockName
-                           << " have " << block.getDimSize(0) << " rows and the " << rowsName
-                           << " has " << rows.getDimSize(0)
+  return op->emitOpError() << "expects one " << rowsName << " per row, but the "
+                           << blockName << " have " << block.getDimSize(0)
+                           << " rows and the " << rowsName << " has "
+                           << rows.getDimSize(0)
                            << "; slice both with the same query block size";
 }
 
 LogicalResult checkScale(Operation *op, float scale) {
   if (std::isfinite(scale) && scale > 0)
     return success();
-  return op->emitOpError() << "expects a finite scale above 0, but got " << scale
-                           << "; multiply the scores by it instead";
+  return op->emitOpError() << "expects a finite scale above 0, but got "
+                           << scale << "; multiply the scores by it instead";
 }
 
 /// Tiles have constant sizes: what fits on chip is decided when compiling.
@@ -35,8 +37,9 @@ LogicalResult checkStatic(Operation *op) {
     for (auto [i, value] : llvm::enumerate(values))
       if (auto tile = dyn_cast<RankedTensorType>(value.getType());
           tile && (!tile.hasStaticShape() || tile.getNumElements() == 0))
-        return op->emitOpError() << what << " #" << i << " has type " << tile
-                                 << ", but tiles have constant sizes above 0; give them";
+        return op->emitOpError()
+               << what << " #" << i << " has type " << tile
+               << ", but tiles have constant sizes above 0; give them";
     return success();
   };
   return success(succeeded(check(op->getOperands(), "operand")) &&
@@ -51,19 +54,22 @@ std::string toString(AffineExpr e) {
 }
 
 /// A block (rows x columns) that moves between a global view and the chip.
-LogicalResult checkBlockOfView(Operation *op, ArrayRef<int64_t> shape, Type element,
-                               MemRefType view) {
+LogicalResult checkBlockOfView(Operation *op, ArrayRef<int64_t> shape,
+                               Type element, MemRefType view) {
   if (element != view.getElementType())
-    return op->emitOpError() << "moves tiles of " << element << " but the view holds "
-                             << view.getElementType() << "; convert with tile.map";
+    return op->emitOpError()
+           << "moves tiles of " << element << " but the view holds "
+           << view.getElementType() << "; convert with tile.map";
   int64_t headDim = view.getShape().back();
   if (ShapedType::isDynamic(headDim))
-    return op->emitOpError() << "expects a view with a constant head dim, but got " << view
-                             << "; give it";
+    return op->emitOpError()
+           << "expects a view with a constant head dim, but got " << view
+           << "; give it";
   if (shape.back() < headDim)
-    return op->emitOpError() << "expects tiles at least as wide as the view's head dim, but "
-                             << "they have " << shape.back() << " columns and the head dim is "
-                             << headDim << "; pad the tile";
+    return op->emitOpError()
+           << "expects tiles at least as wide as the view's head dim, but "
+           << "they have " << shape.back() << " columns and the head dim is "
+           << headDim << "; pad the tile";
   return success();
 }
 } // namespace
@@ -84,10 +90,12 @@ LogicalResult StreamOp::verify() {
 
 LogicalResult NextOp::verify() {
   StreamType stream = getStream().getType();
-  auto expected = RankedTensorType::get(stream.getShape(), stream.getElementType());
+  auto expected =
+      RankedTensorType::get(stream.getShape(), stream.getElementType());
   if (getTile().getType() != expected)
-    return emitOpError() << "gives " << getTile().getType() << ", but the stream's blocks are "
-                         << expected << "; use that type";
+    return emitOpError() << "gives " << getTile().getType()
+                         << ", but the stream's blocks are " << expected
+                         << "; use that type";
   return success();
 }
 
@@ -100,11 +108,13 @@ LogicalResult StoreOp::verify() {
     return emitOpError() << "stores a tile of rank " << type.getRank()
                          << ", but tiles have rank 1 or 2; reshape it";
   if (view.getRank() != type.getRank() + 2)
-    return emitOpError() << "stores a tile of rank " << type.getRank() << " to a view of rank "
-                         << view.getRank() << ", but the view has two dimensions more (batch "
+    return emitOpError() << "stores a tile of rank " << type.getRank()
+                         << " to a view of rank " << view.getRank()
+                         << ", but the view has two dimensions more (batch "
                          << "and head); pass the other view";
   if (type.getRank() == 2)
-    return checkBlockOfView(*this, type.getShape(), type.getElementType(), view);
+    return checkBlockOfView(*this, type.getShape(), type.getElementType(),
+                            view);
   if (type.getElementType() != view.getElementType())
     return emitOpError() << "moves tiles of " << type.getElementType()
                          << " but the view holds " << view.getElementType()
@@ -115,21 +125,24 @@ LogicalResult StoreOp::verify() {
 LogicalResult DotOp::verify() {
   if (failed(checkStatic(*this)))
     return failure();
-  auto lhs = getLhs().getType(), rhs = getRhs().getType(), acc = getAcc().getType();
+  auto lhs = getLhs().getType(), rhs = getRhs().getType(),
+       acc = getAcc().getType();
   if (lhs.getElementType() != rhs.getElementType())
     return emitOpError() << "expects factors of one element type, but got "
-                         << lhs.getElementType() << " and " << rhs.getElementType()
+                         << lhs.getElementType() << " and "
+                         << rhs.getElementType()
                          << "; convert one with tile.map";
   int64_t k = rhs.getDimSize(getTransposeB() ? 1 : 0);
   int64_t n = rhs.getDimSize(getTransposeB() ? 0 : 1);
   if (lhs.getDimSize(1) != k)
-    return emitOpError() << "sums over " << lhs.getDimSize(1) << " columns of A but " << k
+    return emitOpError() << "sums over " << lhs.getDimSize(1)
+                         << " columns of A but " << k
                          << (getTransposeB() ? " columns" : " rows")
                          << " of B; pad both alike or change transpose_b";
   if (acc.getDimSize(0) != lhs.getDimSize(0) || acc.getDimSize(1) != n)
     return emitOpError() << "has a product of " << lhs.getDimSize(0) << "x" << n
-                         << " but an accumulator of " << acc.getDimSize(0) << "x"
-                         << acc.getDimSize(1) << "; make them equal";
+                         << " but an accumulator of " << acc.getDimSize(0)
+                         << "x" << acc.getDimSize(1) << "; make them equal";
   return success();
 }
 
@@ -139,24 +152,29 @@ LogicalResult MaskOp::verify() {
   for (auto [i, attr] : llvm::enumerate(getSets())) {
     auto setAttr = dyn_cast<IntegerSetAttr>(attr);
     if (!setAttr)
-      return emitOpError() << "set #" << i << " is " << attr
-                           << ", but sets are affine_set<(i, j)[symbols] : (...)>";
+      return emitOpError()
+             << "set #" << i << " is " << attr
+             << ", but sets are affine_set<(i, j)[symbols] : (...)>";
     IntegerSet set = setAttr.getValue();
     if (set.getNumDims() != 2 || set.getNumSymbols() != getSymbols().size())
-      return emitOpError() << "set #" << i << " has " << set.getNumDims() << " dimensions and "
-                           << set.getNumSymbols() << " symbols, but a mask has 2 (i, j) and "
+      return emitOpError() << "set #" << i << " has " << set.getNumDims()
+                           << " dimensions and " << set.getNumSymbols()
+                           << " symbols, but a mask has 2 (i, j) and "
                            << getSymbols().size() << "; write it over those";
     for (auto [k, e] : llvm::enumerate(set.getConstraints())) {
       if (set.isEq(k))
-        return emitOpError() << "set #" << i << " has an equality, " << toString(e)
-                             << " == 0; write it as two inequalities";
+        return emitOpError()
+               << "set #" << i << " has an equality, " << toString(e)
+               << " == 0; write it as two inequalities";
       auto linear = getLinearInequality(e, set.getNumSymbols());
       if (!linear)
-        return emitOpError() << "set #" << i << " has the inequality " << toString(e)
-                             << " >= 0, which is not linear; masks are unions of bands";
+        return emitOpError()
+               << "set #" << i << " has the inequality " << toString(e)
+               << " >= 0, which is not linear; masks are unions of bands";
       if (std::abs(linear->key) > 1)
-        return emitOpError() << "set #" << i << " has the coefficient " << linear->key
-                             << " for j, but it is -1, 0 or 1; divide the inequality by it";
+        return emitOpError()
+               << "set #" << i << " has the coefficient " << linear->key
+               << " for j, but it is -1, 0 or 1; divide the inequality by it";
     }
   }
   return success();
@@ -164,12 +182,13 @@ LogicalResult MaskOp::verify() {
 
 LogicalResult SoftmaxUpdateOp::verify() {
   if (failed(checkStatic(*this)) ||
-      failed(checkRows(*this, getScores().getType(), "scores", getRowMax().getType(),
-                       "running maximum")) ||
+      failed(checkRows(*this, getScores().getType(), "scores",
+                       getRowMax().getType(), "running maximum")) ||
       failed(checkScale(*this, getScale().convertToFloat())))
     return failure();
   if (auto lazy = getLazyAttr(); lazy && !(lazy.getValueAsDouble() > 0))
-    return emitOpError() << "expects lazy above 0, but got " << lazy.getValueAsDouble()
+    return emitOpError() << "expects lazy above 0, but got "
+                         << lazy.getValueAsDouble()
                          << "; leave it out to follow every maximum";
   return success();
 }
@@ -181,10 +200,11 @@ LogicalResult RescaleOp::verify() {
 }
 
 LogicalResult FinishOp::verify() {
-  return success(succeeded(checkStatic(*this)) &&
-                 succeeded(checkRows(*this, getAcc().getType(), "accumulators",
-                                     getRowMax().getType(), "running maximum")) &&
-                 succeeded(checkScale(*this, getScale().convertToFloat())));
+  return success(
+      succeeded(checkStatic(*this)) &&
+      succeeded(checkRows(*this, getAcc().getType(), "accumulators",
+                          getRowMax().getType(), "running maximum")) &&
+      succeeded(checkScale(*this, getScale().convertToFloat())));
 }
 
 LogicalResult MapOp::verify() {
@@ -192,7 +212,8 @@ LogicalResult MapOp::verify() {
     return failure();
   if (getInputs().empty() || getResults().empty())
     return emitOpError() << "has " << getInputs().size() << " inputs and "
-                         << getResults().size() << " results, but needs one of each at least";
+                         << getResults().size()
+                         << " results, but needs one of each at least";
   RankedTensorType largest;
   for (Value input : getInputs()) {
     auto type = cast<RankedTensorType>(input.getType());
@@ -202,16 +223,19 @@ LogicalResult MapOp::verify() {
     if (!largest || type.getRank() > largest.getRank())
       largest = type;
   }
-  auto expectShape = [&](Type type, ArrayRef<int64_t> shape, StringRef what) -> LogicalResult {
+  auto expectShape = [&](Type type, ArrayRef<int64_t> shape,
+                         StringRef what) -> LogicalResult {
     if (cast<RankedTensorType>(type).getShape() == shape)
       return success();
-    return emitOpError() << "has " << what << " of type " << type
-                         << " beside the largest input " << largest
-                         << "; inputs have its shape or its rows, results its shape";
+    return emitOpError()
+           << "has " << what << " of type " << type
+           << " beside the largest input " << largest
+           << "; inputs have its shape or its rows, results its shape";
   };
   for (Value input : getInputs()) {
     int64_t rank = cast<RankedTensorType>(input.getType()).getRank();
-    if (failed(expectShape(input.getType(), largest.getShape().take_front(rank), "an input")))
+    if (failed(expectShape(input.getType(), largest.getShape().take_front(rank),
+                           "an input")))
       return failure();
   }
   for (Value result : getResults())
@@ -219,7 +243,8 @@ LogicalResult MapOp::verify() {
       return failure();
   if (!getOrigin().empty() && getOrigin().size() != size_t(largest.getRank()))
     return emitOpError() << "has an origin of " << getOrigin().size()
-                         << " coordinates for tiles of rank " << largest.getRank()
+                         << " coordinates for tiles of rank "
+                         << largest.getRank()
                          << "; give as many as the rank, or none";
   return success();
 }
@@ -232,20 +257,22 @@ LogicalResult MapOp::verifyRegions() {
   expected.append(getOrigin().size(), IndexType::get(getContext()));
   if (!llvm::equal(body.getArgumentTypes(), expected))
     return emitOpError() << "body takes (" << body.getArgumentTypes()
-                         << "), but gets one scalar for each input and then the coordinates: ("
+                         << "), but gets one scalar for each input and then "
+                            "the coordinates: ("
                          << expected << ")";
   for (Operation &op : body.without_terminator()) {
     StringRef dialect = op.getName().getDialectNamespace();
     if (dialect != "arith" && dialect != "math" && !isa<memref::LoadOp>(op))
-      return op.emitOpError()
-             << "stands in the body of a tile.map, which holds arith, math and memref.load "
-                "ops; move it out";
+      return op.emitOpError() << "stands in the body of a tile.map, which "
+                                 "holds arith, math and memref.load "
+                                 "ops; move it out";
   }
   auto yield = dyn_cast<YieldOp>(body.getTerminator());
   auto elements = llvm::map_range(
       getResultTypes(), [](Type type) { return getElementTypeOrSelf(type); });
   if (!yield || !llvm::equal(yield.getValues().getTypes(), elements))
-    return emitOpError() << "body yields (" << body.getTerminator()->getOperandTypes()
+    return emitOpError() << "body yields ("
+                         << body.getTerminator()->getOperandTypes()
                          << ") for results of types (" << getResultTypes()
                          << "); yield one scalar of each result's element type";
   return success();
@@ -253,23 +280,25 @@ LogicalResult MapOp::verifyRegions() {
 
 LogicalResult ReduceOp::verify() {
   if (failed(checkStatic(*this)) ||
-      failed(checkRows(*this, getTile().getType(), "scores", getInit().getType(),
-                       "initial value")))
+      failed(checkRows(*this, getTile().getType(), "scores",
+                       getInit().getType(), "initial value")))
     return failure();
   if (!getDeferred())
     return success();
   if (getKind() != ReduceKind::Add)
-    return emitOpError() << "defers " << stringifyReduceKind(getKind())
-                         << ", but only add has parts that can be summed up later; drop "
-                            "deferred";
+    return emitOpError()
+           << "defers " << stringifyReduceKind(getKind())
+           << ", but only add has parts that can be summed up later; drop "
+              "deferred";
   for (Operation *user : getResult().getUsers()) {
     auto reduce = dyn_cast<ReduceOp>(user);
-    bool allowed = isa<CollectOp, MapOp, scf::YieldOp>(user) ||
-                   (reduce && reduce.getDeferred() && reduce.getInit() == getResult()) ||
-                   isa<scf::ForOp>(user);
+    bool allowed =
+        isa<CollectOp, MapOp, scf::YieldOp>(user) ||
+        (reduce && reduce.getDeferred() && reduce.getInit() == getResult()) ||
+        isa<scf::ForOp>(user);
     if (!allowed) {
-      InFlightDiagnostic diagnostic =
-          emitOpError("is deferred, so its result is in parts; use tile.collect first");
+      InFlightDiagnostic diagnostic = emitOpError(
+          "is deferred, so its result is in parts; use tile.collect first");
       diagnostic.attachNote(user->getLoc()) << "used as a whole here";
       return diagnostic;
     }

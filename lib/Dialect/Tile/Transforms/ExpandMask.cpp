@@ -1,9 +1,9 @@
 //===- ExpandMask.cpp - A mask as comparisons -----------------------------===//
 //
-// Part of tile-expand-softmax. In: tile.mask. Out: a tile.map that selects -inf.
-// What does not depend on the element is computed outside the map; inside, a
-// set is one comparison with the least upper bound of j and one with its
-// greatest lower bound, both of which depend on the row alone.
+// Part of tile-expand-softmax. In: tile.mask. Out: a tile.map that selects
+// -inf. What does not depend on the element is computed outside the map;
+// inside, a set is one comparison with the least upper bound of j and one with
+// its greatest lower bound, both of which depend on the row alone.
 //
 //===----------------------------------------------------------------------===//
 #include "flashc/Dialect/Tile/IR/AffineSets.h"
@@ -24,7 +24,7 @@ using RowBounds = llvm::MapVector<int64_t, Value>;
 
 struct SetBounds {
   RowBounds upper, lower;
-  Value always; // an i1 that does not depend on the element, or null
+  Value always;  // an i1 that does not depend on the element, or null
   RowBounds row; // coefficient * i + base >= 0, where j does not appear
 };
 
@@ -35,11 +35,14 @@ public:
 
 private:
   Value buildBase(const LinearInequality &e, int64_t sign);
-  void tighten(RowBounds &bounds, int64_t coefficient, Value base, bool isUpper);
+  void tighten(RowBounds &bounds, int64_t coefficient, Value base,
+               bool isUpper);
   SetBounds buildOutside(IntegerSet set);
   Value buildBound(const RowBounds &bounds, Value row, bool isUpper);
   Value buildInside(const SetBounds &set, Value row, Value key);
-  Value index(int64_t value) { return arith::ConstantIndexOp::create(b, value); }
+  Value index(int64_t value) {
+    return arith::ConstantIndexOp::create(b, value);
+  }
   Value conjoin(Value a, Value c) {
     return a ? Value(arith::AndIOp::create(b, a, c)) : c;
   }
@@ -72,8 +75,9 @@ void MaskExpander::tighten(RowBounds &bounds, int64_t coefficient, Value base,
   auto [entry, isNew] = bounds.insert({coefficient, base});
   if (isNew)
     return;
-  entry->second = isUpper ? Value(arith::MinSIOp::create(b, entry->second, base))
-                          : Value(arith::MaxSIOp::create(b, entry->second, base));
+  entry->second = isUpper
+                      ? Value(arith::MinSIOp::create(b, entry->second, base))
+                      : Value(arith::MaxSIOp::create(b, entry->second, base));
 }
 
 SetBounds MaskExpander::buildOutside(IntegerSet set) {
@@ -94,7 +98,8 @@ SetBounds MaskExpander::buildOutside(IntegerSet set) {
 }
 
 /// The least (greatest) of coefficient * row + base.
-Value MaskExpander::buildBound(const RowBounds &bounds, Value row, bool isUpper) {
+Value MaskExpander::buildBound(const RowBounds &bounds, Value row,
+                               bool isUpper) {
   Value bound;
   for (auto [coefficient, base] : bounds) {
     Value value = base;
@@ -141,19 +146,22 @@ Value MaskExpander::expand() {
       Value inside = buildInside(set, args[1], args[2]);
       if (!inside)
         return {args[0]};
-      visible = visible ? Value(arith::OrIOp::create(b, visible, inside)) : inside;
+      visible =
+          visible ? Value(arith::OrIOp::create(b, visible, inside)) : inside;
     }
     if (!visible)
       return {hidden};
     return {arith::SelectOp::create(b, visible, args[0], hidden)};
   };
-  return buildMap(b, op.getType(), op.getScores(), {op.getRow(), op.getCol()}, body)[0];
+  return buildMap(b, op.getType(), op.getScores(), {op.getRow(), op.getCol()},
+                  body)[0];
 }
 
 /// s where (i, j) lies in some set, else -inf.
 struct ExpandMask : OpRewritePattern<MaskOp> {
   using OpRewritePattern::OpRewritePattern;
-  LogicalResult matchAndRewrite(MaskOp op, PatternRewriter &rewriter) const override {
+  LogicalResult matchAndRewrite(MaskOp op,
+                                PatternRewriter &rewriter) const override {
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
     rewriter.replaceOp(op, MaskExpander(b, op).expand());
     return success();

@@ -21,8 +21,9 @@ namespace {
 template <typename OpTy> WalkResult checkBase(OpTy op) {
   if (op.getBase() == ExpBase::Two)
     return WalkResult::advance();
-  op.emitOpError("is in base e, but tile-expand-softmax writes out base two only; "
-                 "run tile-use-exp2 before it");
+  op.emitOpError(
+      "is in base e, but tile-expand-softmax writes out base two only; "
+      "run tile-use-exp2 before it");
   return WalkResult::interrupt();
 }
 

@@ -1,15 +1,16 @@
 //===- ExpandSoftmaxPatterns.cpp - The running softmax as maps ------------===//
 //
 // Part of tile-expand-softmax: the numerics of the running softmax, for the CPU
-// and the GPU alike. With c the scale, m the row maximum in raw scores and M the
-// rounded product c*m:
+// and the GPU alike. With c the scale, m the row maximum in raw scores and M
+// the rounded product c*m:
 //
 //   * p = 2^fma(s, c, -M), one operation before the exponential. Rounding c*m
-//     shifts all exponents of a row alike, so alpha is built from the same M and
-//     the shift cancels in O = acc / l.
-//   * From |M| = 2^22 on, the shift itself (half a unit in M's last place) would
-//     be of the order of 1: there s - m is taken first and M is 0. The branch is
-//     for a whole group of rows and both sides agree on rows with a small M.
+//     shifts all exponents of a row alike, so alpha is built from the same M
+//     and the shift cancels in O = acc / l.
+//   * From |M| = 2^22 on, the shift itself (half a unit in M's last place)
+//   would
+//     be of the order of 1: there s - m is taken first and M is 0. The branch
+//     is for a whole group of rows and both sides agree on rows with a small M.
 //   * A row that has seen no key has m = -inf; its exponents read m as 0.
 //   * The sums l are deferred: each part is scaled by alpha and added to alone.
 //
@@ -76,8 +77,8 @@ private:
 };
 
 Value UpdateExpander::buildRaised(Value blockMax) {
-  // c * (max - m) > t, as max - m > t / c: the difference of two near numbers is
-  // exact, and is NaN (false) where both are -inf.
+  // c * (max - m) > t, as max - m > t / c: the difference of two near numbers
+  // is exact, and is NaN (false) where both are -inf.
   float slack = 0.0f;
   if (auto lazy = op.getLazyAttr())
     slack = float(lazy.getValueAsDouble() / double(scale));
@@ -106,7 +107,8 @@ Value UpdateExpander::buildAlphaExponent(Value oldMax, Value newMax) {
                                  ofProducts);
 }
 
-std::pair<Value, Value> UpdateExpander::buildNewMax(Value blockMax, Value raised) {
+std::pair<Value, Value> UpdateExpander::buildNewMax(Value blockMax,
+                                                    Value raised) {
   Value old = op.getRowMax();
   Type rows = old.getType();
   auto body = [&](ValueRange x) -> SmallVector<Value> {
@@ -115,7 +117,8 @@ std::pair<Value, Value> UpdateExpander::buildNewMax(Value blockMax, Value raised
     alpha = arith::SelectOp::create(b, x[2], alpha, buildF32(b, 1.0f));
     return {newMax, alpha};
   };
-  ResultRange results = buildMap(b, {rows, rows}, {old, blockMax, raised}, {}, body);
+  ResultRange results =
+      buildMap(b, {rows, rows}, {old, blockMax, raised}, {}, body);
   return {results[0], results[1]};
 }
 
@@ -123,11 +126,12 @@ Value UpdateExpander::buildProbs(Value newMax) {
   auto rows = cast<RankedTensorType>(newMax.getType());
   Type tile = op.getScores().getType();
   auto shiftBody = [&](ValueRange x) -> SmallVector<Value> {
-    Value shift = arith::MulFOp::create(b, buildFiniteMax(b, x[0]),
-                                        buildF32(b, -scale));
+    Value shift =
+        arith::MulFOp::create(b, buildFiniteMax(b, x[0]), buildF32(b, -scale));
     return {shift, buildIsLarge(b, shift)};
   };
-  ResultRange shift = buildMap(b, {Type(rows), i1Rows(newMax)}, newMax, {}, shiftBody);
+  ResultRange shift =
+      buildMap(b, {Type(rows), i1Rows(newMax)}, newMax, {}, shiftBody);
   Value anyLarge = AnyOp::create(b, b.getI1Type(), shift[1]);
   auto branch = scf::IfOp::create(b, TypeRange{tile, rows}, anyLarge,
                                   /*withElse=*/true);
@@ -178,9 +182,11 @@ struct ExpandSoftmaxUpdate : OpRewritePattern<SoftmaxUpdateOp> {
     UpdateExpander expander(b, op);
     SmallVector<RescaleOp> rescales;
     for (Operation *user : op.getRescale().getUsers())
-      if (auto rescale = dyn_cast<RescaleOp>(user); rescale && isRescaledBy(op, rescale))
+      if (auto rescale = dyn_cast<RescaleOp>(user);
+          rescale && isRescaledBy(op, rescale))
         rescales.push_back(rescale);
-    bool alphaLeaves = llvm::range_size(op.getRescale().getUses()) != rescales.size();
+    bool alphaLeaves =
+        llvm::range_size(op.getRescale().getUses()) != rescales.size();
 
     Value blockMax = ReduceOp::create(b, ReduceKind::Max, op.getScores(),
                                       op.getRowMax(), /*deferred=*/false);
@@ -196,8 +202,9 @@ struct ExpandSoftmaxUpdate : OpRewritePattern<SoftmaxUpdateOp> {
     fillBranch(b, expander, op, branch, kept, blockMax, raised, alphaLeaves);
 
     Value probs = expander.buildProbs(branch.getResult(0));
-    Value newSum = ReduceOp::create(b, ReduceKind::Add, probs, branch.getResult(1),
-                                    /*deferred=*/true);
+    Value newSum =
+        ReduceOp::create(b, ReduceKind::Add, probs, branch.getResult(1),
+                         /*deferred=*/true);
     for (auto [i, rescale] : llvm::enumerate(rescales))
       rewriter.replaceOp(rescale, branch.getResult(2 + i));
     Value alpha = op.getRowMax(); // unused unless it leaves
@@ -209,8 +216,9 @@ struct ExpandSoftmaxUpdate : OpRewritePattern<SoftmaxUpdateOp> {
 
 private:
   static void fillBranch(ImplicitLocOpBuilder &b, UpdateExpander &expander,
-                         SoftmaxUpdateOp op, scf::IfOp branch, ArrayRef<Value> kept,
-                         Value blockMax, Value raised, bool alphaLeaves) {
+                         SoftmaxUpdateOp op, scf::IfOp branch,
+                         ArrayRef<Value> kept, Value blockMax, Value raised,
+                         bool alphaLeaves) {
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(branch.thenBlock());
     auto [newMax, alpha] = expander.buildNewMax(blockMax, raised);
@@ -223,7 +231,8 @@ private:
     b.setInsertionPointToStart(branch.elseBlock());
     results.assign(kept.begin(), kept.end());
     if (alphaLeaves)
-      results.push_back(buildSplat(b, op.getRescale().getType().getShape(), 1.0f));
+      results.push_back(
+          buildSplat(b, op.getRescale().getType().getShape(), 1.0f));
     scf::YieldOp::create(b, results);
   }
 };
@@ -231,20 +240,24 @@ private:
 /// tile * factor, where no softmax_update has taken the rescale along.
 struct ExpandRescale : OpRewritePattern<RescaleOp> {
   using OpRewritePattern::OpRewritePattern;
-  LogicalResult matchAndRewrite(RescaleOp op, PatternRewriter &rewriter) const override {
+  LogicalResult matchAndRewrite(RescaleOp op,
+                                PatternRewriter &rewriter) const override {
     auto update = op.getFactor().getDefiningOp<SoftmaxUpdateOp>();
     if (update && isRescaledBy(update, op))
-      return rewriter.notifyMatchFailure(op, "is expanded with its softmax_update");
+      return rewriter.notifyMatchFailure(op,
+                                         "is expanded with its softmax_update");
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
     rewriter.replaceOp(op, buildRowProduct(b, op.getTile(), op.getFactor()));
     return success();
   }
 };
 
-/// O = acc * (1 / l) and LSE = ln2 * c * m + ln2 * log2(l); l = 0 gives 0 and -inf.
+/// O = acc * (1 / l) and LSE = ln2 * c * m + ln2 * log2(l); l = 0 gives 0 and
+/// -inf.
 struct ExpandFinish : OpRewritePattern<FinishOp> {
   using OpRewritePattern::OpRewritePattern;
-  LogicalResult matchAndRewrite(FinishOp op, PatternRewriter &rewriter) const override {
+  LogicalResult matchAndRewrite(FinishOp op,
+                                PatternRewriter &rewriter) const override {
     if (op.getBase() != ExpBase::Two)
       return rewriter.notifyMatchFailure(op, "not in base two");
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
@@ -253,7 +266,8 @@ struct ExpandFinish : OpRewritePattern<FinishOp> {
     float nats = float(llvm::numbers::ln2 * op.getScale().convertToFloat());
     auto body = [&](ValueRange x) -> SmallVector<Value> {
       Value zero = buildF32(b, 0.0f);
-      Value none = arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, x[1], zero);
+      Value none =
+          arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, x[1], zero);
       Value inverse = arith::DivFOp::create(b, buildF32(b, 1.0f), x[1]);
       Value log = arith::MulFOp::create(b, math::Log2Op::create(b, x[1]),
                                         buildF32(b, llvm::numbers::ln2f));
@@ -261,7 +275,8 @@ struct ExpandFinish : OpRewritePattern<FinishOp> {
       return {arith::SelectOp::create(b, none, zero, inverse),
               arith::SelectOp::create(b, none, buildF32(b, -kInfinity), lse)};
     };
-    ResultRange ends = buildMap(b, {rows, rows}, {op.getRowMax(), sum}, {}, body);
+    ResultRange ends =
+        buildMap(b, {rows, rows}, {op.getRowMax(), sum}, {}, body);
     Value output = buildRowProduct(b, op.getAcc(), ends[0]);
     rewriter.replaceOp(op, {output, ends[1]});
     return success();
@@ -270,6 +285,7 @@ struct ExpandFinish : OpRewritePattern<FinishOp> {
 } // namespace
 
 void populateExpandSoftmaxPatterns(RewritePatternSet &patterns) {
-  patterns.add<ExpandSoftmaxUpdate, ExpandRescale, ExpandFinish>(patterns.getContext());
+  patterns.add<ExpandSoftmaxUpdate, ExpandRescale, ExpandFinish>(
+      patterns.getContext());
 }
 } // namespace flashc::tile

@@ -1,11 +1,11 @@
 //===- KeyRanges.cpp - Interval analysis of masks -------------------------===//
 //
 // Used by tile-split-loops. In: a tile.mask, i.e. a union of sets of
-// inequalities r*i + k*j + ... >= 0 with k in {-1, 0, 1}. Each inequality bounds
-// the key j from one side; over the rows of a query block its weakest and its
-// tightest bound stand at the first or at the last row, by the sign of r. The
-// weakest bounds of a set give the keys that some row may see, the tightest
-// those that every row sees.
+// inequalities r*i + k*j + ... >= 0 with k in {-1, 0, 1}. Each inequality
+// bounds the key j from one side; over the rows of a query block its weakest
+// and its tightest bound stand at the first or at the last row, by the sign of
+// r. The weakest bounds of a set give the keys that some row may see, the
+// tightest those that every row sees.
 //
 //===----------------------------------------------------------------------===//
 #include "KeyRanges.h"
@@ -36,7 +36,8 @@ bool isNonNegative(Value value) {
 
 class RangeBuilder {
 public:
-  RangeBuilder(ImplicitLocOpBuilder &b, MaskOp mask, Value queryLength, BlockRange loop);
+  RangeBuilder(ImplicitLocOpBuilder &b, MaskOp mask, Value queryLength,
+               BlockRange loop);
   KeyRanges build();
 
 private:
@@ -46,10 +47,14 @@ private:
   BlockRange buildHull(ArrayRef<BlockRange> ranges);
   BlockRange buildLargest(ArrayRef<BlockRange> ranges);
 
-  Value index(int64_t value) { return arith::ConstantIndexOp::create(b, value); }
+  Value index(int64_t value) {
+    return arith::ConstantIndexOp::create(b, value);
+  }
   Value add(Value x, Value y) { return b.createOrFold<arith::AddIOp>(x, y); }
   Value sub(Value x, Value y) { return b.createOrFold<arith::SubIOp>(x, y); }
-  Value mul(Value x, int64_t c) { return b.createOrFold<arith::MulIOp>(x, index(c)); }
+  Value mul(Value x, int64_t c) {
+    return b.createOrFold<arith::MulIOp>(x, index(c));
+  }
   Value min(Value x, Value y) {
     return x == y ? x : b.createOrFold<arith::MinSIOp>(x, y);
   }
@@ -57,7 +62,9 @@ private:
   Value floorBlocks(Value keys) {
     return b.createOrFold<arith::DivUIOp>(keys, index(blockKeys));
   }
-  Value ceilBlocks(Value keys) { return floorBlocks(add(keys, index(blockKeys - 1))); }
+  Value ceilBlocks(Value keys) {
+    return floorBlocks(add(keys, index(blockKeys - 1)));
+  }
   bool endsAt(Value keys);
 
   ImplicitLocOpBuilder &b;
@@ -67,8 +74,8 @@ private:
   Value firstRow, endRow; // rows of the block that exist, the end exclusive
 };
 
-RangeBuilder::RangeBuilder(ImplicitLocOpBuilder &b, MaskOp mask, Value queryLength,
-                           BlockRange loop)
+RangeBuilder::RangeBuilder(ImplicitLocOpBuilder &b, MaskOp mask,
+                           Value queryLength, BlockRange loop)
     : b(b), mask(mask), loop(loop) {
   blockKeys = mask.getType().getDimSize(1);
   firstRow = mask.getRow();
@@ -95,7 +102,8 @@ bool RangeBuilder::endsAt(Value keys) {
 /// sign * (row * i + symbols + constant) at the row where the inequality is
 /// weakest (SomeRow) or tightest (EveryRow). It is weakest where row * i is
 /// largest, whatever the side it bounds.
-Value RangeBuilder::buildBound(const LinearInequality &e, int64_t sign, Over over) {
+Value RangeBuilder::buildBound(const LinearInequality &e, int64_t sign,
+                               Over over) {
   bool atLast = (e.row > 0) == (over == Over::SomeRow);
   Value sum;
   auto addTerm = [&](Value value, int64_t coefficient) {
@@ -105,7 +113,8 @@ Value RangeBuilder::buildBound(const LinearInequality &e, int64_t sign, Over ove
     if (sum && c == -1)
       sum = sub(sum, value);
     else
-      sum = sum ? add(sum, c == 1 ? value : mul(value, c)) : (c == 1 ? value : mul(value, c));
+      sum = sum ? add(sum, c == 1 ? value : mul(value, c))
+                : (c == 1 ? value : mul(value, c));
   };
   if (e.row != 0)
     addTerm(atLast ? endRow : firstRow, e.row);
@@ -117,14 +126,16 @@ Value RangeBuilder::buildBound(const LinearInequality &e, int64_t sign, Over ove
       addTerm(symbol, coefficient);
   // The last row is endRow - 1. Keys are counted to an exclusive end: j <= e is
   // j < e + 1.
-  int64_t constant = sign * (e.constant - (atLast ? e.row : 0)) + (e.key < 0 ? 1 : 0);
+  int64_t constant =
+      sign * (e.constant - (atLast ? e.row : 0)) + (e.key < 0 ? 1 : 0);
   if (!sum)
     return index(constant);
   return constant == 0 ? sum : add(sum, index(constant));
 }
 
 /// The blocks of one set, inside the loop's range.
-BlockRange RangeBuilder::buildSetRange(ArrayRef<LinearInequality> set, Over over) {
+BlockRange RangeBuilder::buildSetRange(ArrayRef<LinearInequality> set,
+                                       Over over) {
   Value begin, end, rowsInside;
   bool loopEndKnown = false;
   for (const LinearInequality &e : set) {
@@ -172,7 +183,8 @@ BlockRange RangeBuilder::buildHull(ArrayRef<BlockRange> ranges) {
     return hull;
   hull = {};
   for (BlockRange range : ranges) {
-    Value some = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, range.lo, range.hi);
+    Value some =
+        arith::CmpIOp::create(b, arith::CmpIPredicate::slt, range.lo, range.hi);
     Value lo = b.createOrFold<arith::SelectOp>(some, range.lo, loop.hi);
     Value hi = b.createOrFold<arith::SelectOp>(some, range.hi, loop.lo);
     hull.lo = hull.lo ? min(hull.lo, lo) : lo;
@@ -185,8 +197,9 @@ BlockRange RangeBuilder::buildHull(ArrayRef<BlockRange> ranges) {
 BlockRange RangeBuilder::buildLargest(ArrayRef<BlockRange> ranges) {
   BlockRange best = ranges[0];
   for (BlockRange range : ranges.drop_front()) {
-    Value larger = arith::CmpIOp::create(b, arith::CmpIPredicate::sgt,
-                                         sub(range.hi, range.lo), sub(best.hi, best.lo));
+    Value larger =
+        arith::CmpIOp::create(b, arith::CmpIPredicate::sgt,
+                              sub(range.hi, range.lo), sub(best.hi, best.lo));
     best.lo = b.createOrFold<arith::SelectOp>(larger, range.lo, best.lo);
     best.hi = b.createOrFold<arith::SelectOp>(larger, range.hi, best.hi);
   }
@@ -205,7 +218,8 @@ KeyRanges RangeBuilder::build() {
     full.push_back(buildSetRange(set, Over::EveryRow));
   }
   KeyRanges ranges{buildHull(any), buildLargest(full)};
-  // Without a lower bound all ranges start together and the order holds already.
+  // Without a lower bound all ranges start together and the order holds
+  // already.
   if (bounded) {
     ranges.any.lo = min(ranges.any.lo, ranges.any.hi);
     ranges.full.lo = min(max(ranges.full.lo, ranges.any.lo), ranges.any.hi);
@@ -218,8 +232,8 @@ KeyRanges RangeBuilder::build() {
 }
 } // namespace
 
-KeyRanges buildKeyRanges(ImplicitLocOpBuilder &b, MaskOp mask, Value queryLength,
-                         BlockRange loop) {
+KeyRanges buildKeyRanges(ImplicitLocOpBuilder &b, MaskOp mask,
+                         Value queryLength, BlockRange loop) {
   return RangeBuilder(b, mask, queryLength, loop).build();
 }
 } // namespace flashc::tile

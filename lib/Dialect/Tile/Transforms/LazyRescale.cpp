@@ -1,7 +1,7 @@
 //===- LazyRescale.cpp - tile-lazy-rescale --------------------------------===//
 //
-// After convert-attn-to-tile and before tile-expand-softmax. In: running softmax
-// updates that follow the maximum exactly. Out: the same with a slack.
+// After convert-attn-to-tile and before tile-expand-softmax. In: running
+// softmax updates that follow the maximum exactly. Out: the same with a slack.
 //
 //===----------------------------------------------------------------------===//
 #include "flashc/Dialect/Tile/IR/Tile.h"
@@ -23,8 +23,9 @@ struct TileLazyRescale : impl::TileLazyRescaleBase<TileLazyRescale> {
   void runOnOperation() override {
     if (!(threshold > 0) || threshold > kMaxThreshold) {
       getOperation()->emitError()
-          << "tile-lazy-rescale: threshold " << threshold.getValue() << " is outside 0 to "
-          << kMaxThreshold << ", where f16 probabilities overflow; use 8";
+          << "tile-lazy-rescale: threshold " << threshold.getValue()
+          << " is outside 0 to " << kMaxThreshold
+          << ", where f16 probabilities overflow; use 8";
       return signalPassFailure();
     }
     Builder b(&getContext());

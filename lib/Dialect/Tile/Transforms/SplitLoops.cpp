@@ -2,8 +2,8 @@
 //
 // The first pass after convert-attn-to-tile. In: key loops with a tile.mask on
 // every block. Out: each as a chain of up to three loops over the blocks that
-// some row sees: masked, full (no tile.mask), masked. A loop is left alone where
-// its mask does not depend on the block in the expected way.
+// some row sees: masked, full (no tile.mask), masked. A loop is left alone
+// where its mask does not depend on the block in the expected way.
 //
 //===----------------------------------------------------------------------===//
 #include "KeyRanges.h"
@@ -31,8 +31,9 @@ MaskOp findMask(scf::ForOp loop) {
     return {};
   MaskOp mask = masks.front();
   auto firstKey = mask.getCol().getDefiningOp<arith::MulIOp>();
-  bool isBlock = firstKey && firstKey.getLhs() == loop.getInductionVar() &&
-                 isConstantIntValue(firstKey.getRhs(), mask.getType().getDimSize(1));
+  bool isBlock =
+      firstKey && firstKey.getLhs() == loop.getInductionVar() &&
+      isConstantIntValue(firstKey.getRhs(), mask.getType().getDimSize(1));
   bool outside = loop.isDefinedOutsideOfLoop(mask.getRow()) &&
                  llvm::all_of(mask.getSymbols(), [&](Value symbol) {
                    return loop.isDefinedOutsideOfLoop(symbol);
@@ -51,7 +52,8 @@ scf::ForOp cloneLoop(ImplicitLocOpBuilder &b, scf::ForOp loop, BlockRange range,
   copy.setUpperBound(range.hi);
   copy.getInitArgsMutable().assign(carried);
   if (!masked)
-    for (MaskOp mask : llvm::make_early_inc_range(copy.getBody()->getOps<MaskOp>())) {
+    for (MaskOp mask :
+         llvm::make_early_inc_range(copy.getBody()->getOps<MaskOp>())) {
       mask.getResult().replaceAllUsesWith(mask.getScores());
       mask.erase();
     }
@@ -60,8 +62,8 @@ scf::ForOp cloneLoop(ImplicitLocOpBuilder &b, scf::ForOp loop, BlockRange range,
 
 void splitLoop(scf::ForOp loop, MaskOp mask, Value queryLength) {
   ImplicitLocOpBuilder b(loop.getLoc(), loop);
-  KeyRanges ranges =
-      buildKeyRanges(b, mask, queryLength, {loop.getLowerBound(), loop.getUpperBound()});
+  KeyRanges ranges = buildKeyRanges(
+      b, mask, queryLength, {loop.getLowerBound(), loop.getUpperBound()});
   struct Part {
     BlockRange range;
     bool masked;
@@ -85,14 +87,16 @@ struct TileSplitLoops : impl::TileSplitLoopsBase<TileSplitLoops> {
   void runOnOperation() override {
     SmallVector<std::pair<scf::ForOp, MaskOp>> loops;
     getOperation()->walk([&](scf::ForOp loop) {
-      if (MaskOp mask = findMask(loop); mask && loop->getParentOfType<KernelOp>())
+      if (MaskOp mask = findMask(loop);
+          mask && loop->getParentOfType<KernelOp>())
         loops.push_back({loop, mask});
     });
     for (auto [loop, mask] : loops) {
       auto kernel = loop->getParentOfType<KernelOp>();
       ImplicitLocOpBuilder b(loop.getLoc(), loop);
       Value two = arith::ConstantIndexOp::create(b, 2);
-      Value length = b.createOrFold<memref::DimOp>(kernel.getBody().getArgument(0), two);
+      Value length =
+          b.createOrFold<memref::DimOp>(kernel.getBody().getArgument(0), two);
       splitLoop(loop, mask, length);
     }
   }

@@ -28,9 +28,10 @@ SmallVector<Chain> findChains(Block &block) {
   for (auto loop : block.getOps<scf::ForOp>()) {
     if (!isConstantIntValue(loop.getStep(), 1))
       continue;
-    bool carriesOn = !chains.empty() && isEqualConstantIntOrValue(
-                                            chains.back().back().getUpperBound(),
-                                            loop.getLowerBound());
+    bool carriesOn =
+        !chains.empty() &&
+        isEqualConstantIntOrValue(chains.back().back().getUpperBound(),
+                                  loop.getLowerBound());
     if (!carriesOn)
       chains.emplace_back();
     chains.back().push_back(loop);
@@ -42,7 +43,8 @@ SmallVector<Chain> findChains(Block &block) {
 bool readsBlock(LoadOp load, scf::ForOp loop) {
   auto row = load.getRow().getDefiningOp<arith::MulIOp>();
   return row && row.getLhs() == loop.getInductionVar() &&
-         isConstantIntValue(row.getRhs(), load.getTile().getType().getDimSize(0));
+         isConstantIntValue(row.getRhs(),
+                            load.getTile().getType().getDimSize(0));
 }
 
 bool readsSameHead(LoadOp a, LoadOp b) {
@@ -56,9 +58,10 @@ bool readsSameHead(LoadOp a, LoadOp b) {
 SmallVector<LoadOp> findSeries(const Chain &chain, LoadOp first) {
   SmallVector<LoadOp> series;
   for (scf::ForOp loop : chain) {
-    auto loads = llvm::filter_to_vector(loop.getBody()->getOps<LoadOp>(), [&](LoadOp load) {
-      return readsBlock(load, loop) && readsSameHead(load, first);
-    });
+    auto loads = llvm::filter_to_vector(
+        loop.getBody()->getOps<LoadOp>(), [&](LoadOp load) {
+          return readsBlock(load, loop) && readsSameHead(load, first);
+        });
     if (loads.size() != 1)
       return {};
     series.push_back(loads.front());
@@ -70,15 +73,17 @@ bool isDefinedBefore(LoadOp load, scf::ForOp loop, DominanceInfo &dominance) {
   SmallVector<Value> needed = {load.getView(), load.getBatch(), load.getHead()};
   if (load.getLimit())
     needed.push_back(load.getLimit());
-  return llvm::all_of(
-      needed, [&](Value value) { return dominance.properlyDominates(value, loop); });
+  return llvm::all_of(needed, [&](Value value) {
+    return dominance.properlyDominates(value, loop);
+  });
 }
 
 void streamChain(Chain &chain, DominanceInfo &dominance) {
   scf::ForOp firstLoop = chain.front();
   SmallVector<LoadOp> candidates(firstLoop.getBody()->getOps<LoadOp>());
   for (LoadOp first : candidates) {
-    if (!readsBlock(first, firstLoop) || !isDefinedBefore(first, firstLoop, dominance) ||
+    if (!readsBlock(first, firstLoop) ||
+        !isDefinedBefore(first, firstLoop, dominance) ||
         !dominance.properlyDominates(chain.back().getUpperBound(), firstLoop))
       continue;
     SmallVector<LoadOp> series = findSeries(chain, first);
@@ -86,11 +91,12 @@ void streamChain(Chain &chain, DominanceInfo &dominance) {
       continue;
     ImplicitLocOpBuilder b(first.getLoc(), firstLoop);
     auto tileType = first.getTile().getType();
-    auto streamType =
-        StreamType::get(b.getContext(), tileType.getShape(), tileType.getElementType());
-    Value stream = StreamOp::create(b, streamType, first.getView(), first.getBatch(),
-                                    first.getHead(), firstLoop.getLowerBound(),
-                                    chain.back().getUpperBound(), first.getLimit());
+    auto streamType = StreamType::get(b.getContext(), tileType.getShape(),
+                                      tileType.getElementType());
+    Value stream =
+        StreamOp::create(b, streamType, first.getView(), first.getBatch(),
+                         first.getHead(), firstLoop.getLowerBound(),
+                         chain.back().getUpperBound(), first.getLimit());
     for (auto [loop, load] : llvm::zip(chain, series)) {
       b.setInsertionPoint(load);
       Value next = NextOp::create(b, tileType, stream, loop.getInductionVar());

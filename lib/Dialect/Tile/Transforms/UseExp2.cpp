@@ -19,10 +19,10 @@ namespace flashc::tile {
 
 namespace {
 /// B^(c*x) with B = e is 2^((c*log2 e)*x).
-template <typename OpTy>
-struct FoldLog2eIntoScale : OpRewritePattern<OpTy> {
+template <typename OpTy> struct FoldLog2eIntoScale : OpRewritePattern<OpTy> {
   using OpRewritePattern<OpTy>::OpRewritePattern;
-  LogicalResult matchAndRewrite(OpTy op, PatternRewriter &rewriter) const override {
+  LogicalResult matchAndRewrite(OpTy op,
+                                PatternRewriter &rewriter) const override {
     if (op.getBase() == ExpBase::Two)
       return rewriter.notifyMatchFailure(op, "already in base two");
     float scale = op.getScale().convertToFloat();
@@ -46,7 +46,8 @@ struct TileUseExp2 : impl::TileUseExp2Base<TileUseExp2> {
 } // namespace
 
 void populateUseExp2Patterns(RewritePatternSet &patterns) {
-  patterns.add<FoldLog2eIntoScale<SoftmaxUpdateOp>, FoldLog2eIntoScale<FinishOp>>(
-      patterns.getContext());
+  patterns
+      .add<FoldLog2eIntoScale<SoftmaxUpdateOp>, FoldLog2eIntoScale<FinishOp>>(
+          patterns.getContext());
 }
 } // namespace flashc::tile

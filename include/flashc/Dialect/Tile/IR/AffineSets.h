@@ -15,8 +15,8 @@ struct LinearInequality {
   llvm::SmallVector<int64_t> symbols;
 };
 
-/// The linear form of `e >= 0` over (i, j)[numSymbols symbols]; nullopt where it
-/// is not linear (mod, floordiv).
+/// The linear form of `e >= 0` over (i, j)[numSymbols symbols]; nullopt where
+/// it is not linear (mod, floordiv).
 std::optional<LinearInequality> getLinearInequality(mlir::AffineExpr e,
                                                     unsigned numSymbols);
 
