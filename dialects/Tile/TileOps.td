@@ -133,6 +133,7 @@ def Tile_DotOp : Tile_Op<"dot", [Pure, AllTypesMatch<["acc", "result"]>]> {
   let summary = "acc + A B, or acc + A B^T with transpose_b; products exact, sums in f32";
   let description = [{
     A is M x K, B is K x N (N x K with `transpose_b`), acc is M x N f32; A and B share an element type.
+    Without `transpose_b` (P V) the CPU lets a zero of A add nothing even where B is NaN or infinite; tensor cores give NaN there.
     ```mlir
     %s = tile.dot %q, %k acc(%zero) transpose_b : tensor<128x64xf16>, tensor<64x64xf16> -> tensor<128x64xf32>
     ```

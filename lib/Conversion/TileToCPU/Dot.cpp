@@ -2,6 +2,9 @@
 // into panels of a few vectors a row (K is transposed on the way), so that both
 // products run one micro-kernel: rows x vectors accumulators in
 // registers, one broadcast a row and one load a vector for each k.
+// A masked key has weight 0 and must not reach the result even if its V is NaN or
+// infinite. So P V is looked after: where some V is not finite, products with a zero are left out one by
+// one. K needs no care: its scores are replaced by -inf, not multiplied.
 #include "Emitter.h"
 
 using namespace mlir;
@@ -77,14 +80,61 @@ LogicalResult Emitter::emitDot(tile::DotOp op) {
   Buffer *acc =
       fromZero ? claim(bufferType(cast<RankedTensorType>(op.getResult().getType())), op)
                : takeOver(op.getAcc(), op);
-  emitProduct(lhs->memref, rhs->memref, acc->memref, fromZero,
-              blockingOf(op, lanes));
+  Product product{lhs->memref, rhs->memref, acc->memref, fromZero, false};
   settle(op.getResult(), acc);
+  if (op.getTransposeB()) {
+    emitProduct(product, blockingOf(op, lanes));
+    return success();
+  }
+  auto branch = scf::IfOp::create(b, anyNotFinite(rhs->memref), /*withElseRegion=*/true);
+  OpBuilder::InsertionGuard guard(b);
+  for (bool skipZeros : {true, false}) {
+    Block *block = skipZeros ? branch.thenBlock() : branch.elseBlock();
+    b.setInsertionPoint(block->getTerminator());
+    product.skipZeros = skipZeros;
+    emitProduct(product, blockingOf(op, lanes));
+  }
   return success();
 }
 
-void Emitter::emitProduct(Value a, Value packed, Value acc, bool fromZero,
-                          Blocking shape) {
+/// 0 * x summed over all of `packed` is a number iff each x is finite.
+Value Emitter::anyNotFinite(Value packed) {
+  auto type = cast<MemRefType>(packed.getType());
+  int64_t width = type.getDimSize(2);
+  VectorType vector = vectorOf(b.getF32Type());
+  Value zero = arith::ConstantOp::create(b, b.getZeroAttr(vector));
+  SmallVector<Value> sums(width / lanes, zero);
+  auto over = [&](int64_t count, ValueRange carried, auto body) {
+    return scf::ForOp::create(b, index(0), index(count), index(1), carried,
+                              [&](OpBuilder &, Location, Value i, ValueRange inner) {
+                                OpBuilder::InsertionGuard guard(b);
+                                b.setInsertionPointToStart(i.getParentBlock());
+                                scf::YieldOp::create(b, body(i, inner));
+                              });
+  };
+  auto panels = over(type.getDimSize(0), sums, [&](Value panel, ValueRange outer) -> SmallVector<Value> {
+    auto inner = over(type.getDimSize(1), outer, [&](Value k, ValueRange carried) {
+      SmallVector<Value> next;
+      for (auto [v, sum] : llvm::enumerate(carried))
+        next.push_back(vector::FMAOp::create(
+            b, loadVector(packed, {panel, k, index(v * lanes)}), zero, sum));
+      return next;
+    });
+    return SmallVector<Value>(inner.getResults());
+  });
+  Value sum = panels.getResult(0);
+  for (Value other : panels.getResults().drop_front())
+    sum = arith::AddFOp::create(b, sum, other);
+  Value bad = arith::CmpFOp::create(b, arith::CmpFPredicate::UNO, sum, sum);
+  return vector::ReductionOp::create(b, vector::CombiningKind::OR, bad);
+}
+
+void Emitter::emitProduct(const Product &product, Blocking shape) {
+  auto [a, packed, acc, fromZero, skipZeros] = product;
+  auto isZero = [&](Value scalar) -> Value {
+    Value zero = arith::ConstantOp::create(b, b.getZeroAttr(scalar.getType()));
+    return arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, scalar, zero);
+  };
   auto panels = cast<MemRefType>(packed.getType());
   int64_t depth = panels.getDimSize(1), width = panels.getDimSize(2);
   int64_t m = cast<MemRefType>(acc.getType()).getDimSize(0);
@@ -116,9 +166,12 @@ void Emitter::emitProduct(Value a, Value packed, Value acc, bool fromZero,
               Value scalar = memref::LoadOp::create(
                   b, a, ValueRange{add(row, index(r)), k});
               Value left = vector::BroadcastOp::create(b, vector, scalar);
-              for (int64_t v = 0; v < shape.vectors; ++v)
-                next.push_back(vector::FMAOp::create(
-                    b, left, right[v], carried[r * shape.vectors + v]));
+              for (int64_t v = 0; v < shape.vectors; ++v) {
+                Value sum = carried[r * shape.vectors + v];
+                next.push_back(vector::FMAOp::create(b, left, right[v], sum));
+                if (skipZeros)
+                  next.back() = arith::SelectOp::create(b, isZero(scalar), sum, next.back());
+              }
             }
             scf::YieldOp::create(b, next);
           });

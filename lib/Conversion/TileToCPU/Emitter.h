@@ -85,8 +85,14 @@ private:
 
   // Dot.cpp: products.
   Result emitDot(tile::DotOp op);
-  void emitProduct(Value a, Value packed, Value acc, bool fromZero,
-                   Blocking blocking);
+  /// acc (or 0) + a * packed, buffers all; with `skipZeros` a zero of `a` adds
+  /// nothing, whatever it meets.
+  struct Product {
+    Value a, packed, acc;
+    bool fromZero, skipZeros;
+  };
+  void emitProduct(const Product &product, Blocking blocking);
+  Value anyNotFinite(Value packed);
   mlir::MemRefType packedType(tile::DotOp op);
   /// The dot whose packed right factor `tile` is and nothing else, or null.
   tile::DotOp onlyPackedFor(Value tile);

@@ -33,7 +33,7 @@ tile.kernel @transposed(%q: !view, %k: !view, %o: memref<?x?x?x64xf32, strided<[
   tile.return
 }
 
-// V is packed as it is read; the accumulator is updated where it is.
+// V is packed as it is read; the accumulator is updated where it is. Where some V is not finite, a weight of zero adds nothing.
 // CHECK-LABEL: func.func @in_place(
 // CHECK-DAG:     %[[ACC:.+]] = memref.view {{.*}} to memref<16x32xf32>
 // CHECK-DAG:     %[[PACKED:.+]] = memref.view {{.*}} to memref<1x16x32xf32>
@@ -41,8 +41,18 @@ tile.kernel @transposed(%q: !view, %k: !view, %o: memref<?x?x?x64xf32, strided<[
 // CHECK:         vector.store %{{.+}}, %[[PACKED]]
 // CHECK:         scf.for
 // CHECK-NOT:     memref.copy
-// CHECK:           vector.load %[[ACC]]
-// CHECK:           vector.store %{{.+}}, %[[ACC]]
+// CHECK:           %[[SUM:.+]] = arith.cmpf uno
+// CHECK:           %[[BAD:.+]] = vector.reduction <or>, %[[SUM]]
+// CHECK:           scf.if %[[BAD]]
+// CHECK:             vector.load %[[ACC]]
+// CHECK:             %[[NEXT:.+]] = vector.fma
+// CHECK:             %[[ZERO:.+]] = arith.cmpf oeq
+// CHECK:             arith.select %[[ZERO]], %{{.+}}, %[[NEXT]]
+// CHECK:           else
+// CHECK:             vector.load %[[ACC]]
+// CHECK:             vector.fma
+// CHECK-NOT:         arith.select
+// CHECK:             vector.store %{{.+}}, %[[ACC]]
 // CHECK-NOT:     memref.copy
 tile.kernel @in_place(%q: memref<?x?x?x16xf32, strided<[?, ?, ?, 1], offset: ?>>, %v: !view, %n: memref<?xi32>, %o: !view {tile.output}) attributes {
     schedule = #tile.schedule<q = 16, kv = 16, stages = 1, warps = 1, q_in_registers = false, sram = 1048576>} {

@@ -1,0 +1,41 @@
+// Compile cases and run them on the CPU path.
+#ifndef FLASHC_TEST_UNITTESTS_NUMERICS_CPUHARNESS_H
+#define FLASHC_TEST_UNITTESTS_NUMERICS_CPUHARNESS_H
+
+#include "cases/CaseRunner.h"
+#include "flashc/Target/CPU.h"
+
+#include <map>
+#include <memory>
+
+namespace flashc::test {
+
+/// A kernel, or why there is none.
+struct CompiledKernel {
+  std::unique_ptr<CpuKernel> kernel;
+  std::string error;
+  /// The tiles asked for by name do not fit, so `auto` was used; this is what the
+  /// compiler said.
+  std::string refusedTiles;
+};
+
+/// Kernels by the cases that they serve. One thread.
+class CpuHarness {
+public:
+  const CompiledKernel &kernel(const reference::TestCase &test);
+  /// Arrays that lie as the case has them; the kernel's own refusal as an error.
+  llvm::Expected<Output> run(const reference::TestCase &test, unsigned threads = 0);
+  /// `run` and `judge`: empty, or what is wrong. An array whose last stride is not 1
+  /// must be refused, and is copied then.
+  std::string runAndJudge(const reference::TestCase &test, Judge &judge, unsigned threads = 0);
+  size_t kernelCount() const { return kernels.size(); }
+
+private:
+  std::map<std::string, CompiledKernel> kernels;
+};
+
+CpuArgument argumentOf(const reference::HostTensor &tensor);
+
+} // namespace flashc::test
+
+#endif // FLASHC_TEST_UNITTESTS_NUMERICS_CPUHARNESS_H
