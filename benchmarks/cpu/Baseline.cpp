@@ -1,6 +1,7 @@
 // FlashAttention-2's loop in plain C++, written so that the compiler vectorises
 // every inner loop: blocks of 64 x 64, K transposed once a block, the
-// exponential a polynomial (libm's is not inlined and would cost more than the products).
+// exponential a polynomial (libm's is not inlined and would cost more than the
+// products).
 #include "Baseline.h"
 
 #include <algorithm>
@@ -18,18 +19,19 @@ inline float exp2Fast(float x) {
   float shifted = x + 12582912.0f;
   float f = x - (shifted - 12582912.0f);
   float p = 0.000154531634f;
-  for (float c : {0.00133908633f, 0.00961808302f, 0.0555035695f, 0.240226507f, 0.693147182f, 1.0f})
+  for (float c : {0.00133908633f, 0.00961808302f, 0.0555035695f, 0.240226507f,
+                  0.693147182f, 1.0f})
     p = p * f + c;
-  return p * std::bit_cast<float>((std::bit_cast<int32_t>(shifted) + 127) << 23);
+  return p *
+         std::bit_cast<float>((std::bit_cast<int32_t>(shifted) + 127) << 23);
 }
 
 struct Scratch {
-  float q[kBlock][kMaxDim], keys[kMaxDim][kBlock], values[kBlock][kMaxDim], s[kBlock][kBlock],
-      acc[kBlock][kMaxDim], max[kBlock], sum[kBlock];
+  float q[kBlock][kMaxDim], keys[kMaxDim][kBlock], values[kBlock][kMaxDim],
+      s[kBlock][kBlock], acc[kBlock][kMaxDim], max[kBlock], sum[kBlock];
 };
 
-template <int64_t D>
-void scores(Scratch &t) {
+template <int64_t D> void scores(Scratch &t) {
   for (int64_t i = 0; i < kBlock; ++i) {
     float row[kBlock] = {};
     for (int64_t d = 0; d < D; ++d)
@@ -40,8 +42,7 @@ void scores(Scratch &t) {
   }
 }
 
-template <typename T, int64_t D>
-void softmax(Scratch &t, float scale) {
+template <typename T, int64_t D> void softmax(Scratch &t, float scale) {
   for (int64_t i = 0; i < kBlock; ++i) {
     float max = t.max[i];
     for (int64_t j = 0; j < kBlock; ++j)
@@ -61,8 +62,7 @@ void softmax(Scratch &t, float scale) {
   }
 }
 
-template <int64_t D>
-void addValues(Scratch &t) {
+template <int64_t D> void addValues(Scratch &t) {
   for (int64_t i = 0; i < kBlock; ++i) {
     float row[D];
     for (int64_t d = 0; d < D; ++d)
@@ -76,7 +76,8 @@ void addValues(Scratch &t) {
 }
 
 template <typename T, int64_t D>
-void run(const T *q, const T *k, const T *v, T *o, int64_t sq, int64_t sk, bool causal, int64_t block) {
+void run(const T *q, const T *k, const T *v, T *o, int64_t sq, int64_t sk,
+         bool causal, int64_t block) {
   auto memory = std::make_unique<Scratch>();
   Scratch &t = *memory;
   const float scale = 1.44269504f / std::sqrt(float(D));
@@ -110,15 +111,16 @@ void run(const T *q, const T *k, const T *v, T *o, int64_t sq, int64_t sk, bool 
 } // namespace
 
 template <typename T>
-void baselineBlock(const T *q, const T *k, const T *v, T *o, int64_t sq, int64_t sk, int64_t d, bool causal,
-                   int64_t block) {
+void baselineBlock(const T *q, const T *k, const T *v, T *o, int64_t sq,
+                   int64_t sk, int64_t d, bool causal, int64_t block) {
   if (d == 64)
     run<T, 64>(q, k, v, o, sq, sk, causal, block);
   else
     run<T, 128>(q, k, v, o, sq, sk, causal, block);
 }
 
-template void baselineBlock(const float *, const float *, const float *, float *, int64_t, int64_t, int64_t,
-                            bool, int64_t);
-template void baselineBlock(const _Float16 *, const _Float16 *, const _Float16 *, _Float16 *, int64_t, int64_t,
+template void baselineBlock(const float *, const float *, const float *,
+                            float *, int64_t, int64_t, int64_t, bool, int64_t);
+template void baselineBlock(const _Float16 *, const _Float16 *,
+                            const _Float16 *, _Float16 *, int64_t, int64_t,
                             int64_t, bool, int64_t);

@@ -1,10 +1,11 @@
-// Expanded tile to the LLVM dialect for the host. lib/Target/CPU takes it from there.
+// Expanded tile to the LLVM dialect for the host. lib/Target/CPU takes it from
+// there.
 #include "flashc/Pipelines/Pipelines.h"
 
 #include "flashc/Conversion/Passes.h"
 
-#include "mlir/Conversion/Passes.h"
 #include "mlir/Conversion/AffineToStandard/AffineToStandard.h"
+#include "mlir/Conversion/Passes.h"
 #include "mlir/Dialect/Arith/Transforms/Passes.h"
 #include "mlir/Dialect/MemRef/Transforms/Passes.h"
 #include "mlir/Pass/PassManager.h"
@@ -14,7 +15,8 @@
 
 using namespace mlir;
 
-void flashc::buildCPUPipeline(OpPassManager &manager, const PipelineOptions &options) {
+void flashc::buildCPUPipeline(OpPassManager &manager,
+                              const PipelineOptions &options) {
   ConvertTileToCPUOptions toCPU;
   toCPU.vectorBits = options.vectorBits;
   manager.addPass(createConvertTileToCPU(toCPU));
@@ -24,7 +26,8 @@ void flashc::buildCPUPipeline(OpPassManager &manager, const PipelineOptions &opt
   manager.addPass(createLowerAffinePass());
   manager.addPass(arith::createArithExpandOpsPass());
   manager.addPass(createSCFToControlFlowPass());
-  // What LLVM has an intrinsic for, then what only libm has, which takes vectors apart.
+  // What LLVM has an intrinsic for, then what only libm has, which takes
+  // vectors apart.
   ConvertMathToLLVMPassOptions math;
   math.approximateLog1p = false;
   manager.addPass(createConvertMathToLLVMPass(math));

@@ -19,9 +19,9 @@ class LLJIT;
 
 namespace flashc {
 
-/// Bits of this machine's vector registers: what `PipelineOptions::vectorBits` is
-/// for code that runs here. 128 where the machine has neither AVX2 with FMA nor
-/// AVX-512.
+/// Bits of this machine's vector registers: what `PipelineOptions::vectorBits`
+/// is for code that runs here. 128 where the machine has neither AVX2 with FMA
+/// nor AVX-512.
 int64_t hostVectorBits();
 
 /// One argument of a kernel: an array in this process.
@@ -33,21 +33,24 @@ struct CpuArgument {
   llvm::SmallVector<int64_t, 4> strides;
 };
 
-/// A kernel in this process's memory, ready to run. `run` may be called from many
-/// threads at once.
+/// A kernel in this process's memory, ready to run. `run` may be called from
+/// many threads at once.
 class CpuKernel {
 public:
   /// From the one kernel of a module that `buildCPUPipeline` has lowered to the
-  /// LLVM dialect. The module is not changed. Fails, naming the kernel and what LLVM said, if it
-  /// cannot be compiled.
-  static llvm::Expected<std::unique_ptr<CpuKernel>> create(mlir::ModuleOp module);
+  /// LLVM dialect. The module is not changed. Fails, naming the kernel and what
+  /// LLVM said, if it cannot be compiled.
+  static llvm::Expected<std::unique_ptr<CpuKernel>>
+  create(mlir::ModuleOp module);
   ~CpuKernel();
 
-  /// Runs the kernel for all (batch, head, query block) of argument 0, handed out
-  /// to `threads` threads one by one; 0: as many as the machine has. Arguments are those of
-  /// the tile.kernel, in its order. Fails before it runs if their number, ranks,
-  /// sizes or strides are not what the kernel takes. Nothing runs where the grid is empty.
-  llvm::Error run(llvm::ArrayRef<CpuArgument> arguments, unsigned threads = 0) const;
+  /// Runs the kernel for all (batch, head, query block) of argument 0, handed
+  /// out to `threads` threads one by one; 0: as many as the machine has.
+  /// Arguments are those of the tile.kernel, in its order. Fails before it runs
+  /// if their number, ranks, sizes or strides are not what the kernel takes.
+  /// Nothing runs where the grid is empty.
+  llvm::Error run(llvm::ArrayRef<CpuArgument> arguments,
+                  unsigned threads = 0) const;
 
   const std::string &name() const { return kernelName; }
   /// Rows of a query block.
@@ -57,7 +60,8 @@ public:
 
 private:
   CpuKernel() = default;
-  /// Batch, head, block and an array of pointers to memref descriptors, scratch first.
+  /// Batch, head, block and an array of pointers to memref descriptors, scratch
+  /// first.
   using Entry = void (*)(int64_t, int64_t, int64_t, void **);
 
   /// Shape and strides that an argument must have; dynamic ones are kDynamic.

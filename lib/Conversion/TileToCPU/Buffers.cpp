@@ -1,6 +1,6 @@
-// Part of convert-tile-to-cpu: which buffer may be written when. Tile values are
-// immutable; a buffer is reused, or updated in place, only where the
-// value in it has no reader left on any path from there.
+// Part of convert-tile-to-cpu: which buffer may be written when. Tile values
+// are immutable; a buffer is reused, or updated in place, only where the value
+// in it has no reader left on any path from there.
 #include "Buffers.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -66,8 +66,7 @@ Buffer *BufferPool::claim(MemRefType type, Operation *at) {
   Value offset = arith::ConstantIndexOp::create(b, size);
   Value view = memref::ViewOp::create(b, type, scratch, offset, ValueRange{});
   lastView = view.getDefiningOp();
-  int64_t bytes =
-      type.getNumElements() * type.getElementTypeBitWidth() / 8;
+  int64_t bytes = type.getNumElements() * type.getElementTypeBitWidth() / 8;
   size += (bytes + kLine - 1) / kLine * kLine;
   buffers.push_back({view, type, {}, false});
   return &buffers.back();

@@ -20,10 +20,10 @@ struct Buffer {
   bool reserved = false;
 };
 
-/// May `value` be read after `op` has run? Uses inside of `op`'s own regions count
-/// as later ones, and so does every use in a loop around `op` that the value
-/// enters from outside: the next iteration reads it again. Uses in the other
-/// branch of an `scf.if` around `op` do not.
+/// May `value` be read after `op` has run? Uses inside of `op`'s own regions
+/// count as later ones, and so does every use in a loop around `op` that the
+/// value enters from outside: the next iteration reads it again. Uses in the
+/// other branch of an `scf.if` around `op` do not.
 bool isLiveAfter(mlir::Value value, mlir::Operation *op);
 
 class BufferPool {
@@ -32,7 +32,8 @@ public:
   BufferPool(mlir::Value scratch, mlir::Block *entry)
       : scratch(scratch), entry(entry) {}
 
-  /// A buffer that holds nothing that `at` or an op after it reads; not one that is reserved.
+  /// A buffer that holds nothing that `at` or an op after it reads; not one
+  /// that is reserved.
   Buffer *claim(mlir::MemRefType type, mlir::Operation *at);
 
   /// Does no tenant of `buffer` matter any more once `op` has run?

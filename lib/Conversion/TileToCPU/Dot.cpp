@@ -1,10 +1,11 @@
-// Part of convert-tile-to-cpu: products. The right factor is packed once a block
-// into panels of a few vectors a row (K is transposed on the way), so that both
-// products run one micro-kernel: rows x vectors accumulators in
+// Part of convert-tile-to-cpu: products. The right factor is packed once a
+// block into panels of a few vectors a row (K is transposed on the way), so
+// that both products run one micro-kernel: rows x vectors accumulators in
 // registers, one broadcast a row and one load a vector for each k.
-// A masked key has weight 0 and must not reach the result even if its V is NaN or
-// infinite. So P V is looked after: where some V is not finite, products with a zero are left out one by
-// one. K needs no care: its scores are replaced by -inf, not multiplied.
+// A masked key has weight 0 and must not reach the result even if its V is NaN
+// or infinite. So P V is looked after: where some V is not finite, products
+// with a zero are left out one by one. K needs no care: its scores are replaced
+// by -inf, not multiplied.
 #include "Emitter.h"
 
 using namespace mlir;
@@ -40,8 +41,8 @@ MemRefType Emitter::packedType(tile::DotOp op) {
   auto result = cast<RankedTensorType>(op.getResult().getType());
   auto lhs = cast<RankedTensorType>(op.getLhs().getType());
   int64_t width = blockingOf(op, lanes).vectors * lanes;
-  return MemRefType::get({result.getDimSize(1) / width, lhs.getDimSize(1), width},
-                         b.getF32Type());
+  return MemRefType::get(
+      {result.getDimSize(1) / width, lhs.getDimSize(1), width}, b.getF32Type());
 }
 
 tile::DotOp Emitter::onlyPackedFor(Value tile) {
@@ -78,15 +79,18 @@ LogicalResult Emitter::emitDot(tile::DotOp op) {
   std::optional<TypedAttr> constant = splat(op.getAcc());
   bool fromZero = constant && cast<FloatAttr>(*constant).getValue().isPosZero();
   Buffer *acc =
-      fromZero ? claim(bufferType(cast<RankedTensorType>(op.getResult().getType())), op)
-               : takeOver(op.getAcc(), op);
+      fromZero
+          ? claim(bufferType(cast<RankedTensorType>(op.getResult().getType())),
+                  op)
+          : takeOver(op.getAcc(), op);
   Product product{lhs->memref, rhs->memref, acc->memref, fromZero, false};
   settle(op.getResult(), acc);
   if (op.getTransposeB()) {
     emitProduct(product, blockingOf(op, lanes));
     return success();
   }
-  auto branch = scf::IfOp::create(b, anyNotFinite(rhs->memref), /*withElseRegion=*/true);
+  auto branch =
+      scf::IfOp::create(b, anyNotFinite(rhs->memref), /*withElseRegion=*/true);
   OpBuilder::InsertionGuard guard(b);
   for (bool skipZeros : {true, false}) {
     Block *block = skipZeros ? branch.thenBlock() : branch.elseBlock();
@@ -105,23 +109,28 @@ Value Emitter::anyNotFinite(Value packed) {
   Value zero = arith::ConstantOp::create(b, b.getZeroAttr(vector));
   SmallVector<Value> sums(width / lanes, zero);
   auto over = [&](int64_t count, ValueRange carried, auto body) {
-    return scf::ForOp::create(b, index(0), index(count), index(1), carried,
-                              [&](OpBuilder &, Location, Value i, ValueRange inner) {
-                                OpBuilder::InsertionGuard guard(b);
-                                b.setInsertionPointToStart(i.getParentBlock());
-                                scf::YieldOp::create(b, body(i, inner));
-                              });
+    return scf::ForOp::create(
+        b, index(0), index(count), index(1), carried,
+        [&](OpBuilder &, Location, Value i, ValueRange inner) {
+          OpBuilder::InsertionGuard guard(b);
+          b.setInsertionPointToStart(i.getParentBlock());
+          scf::YieldOp::create(b, body(i, inner));
+        });
   };
-  auto panels = over(type.getDimSize(0), sums, [&](Value panel, ValueRange outer) -> SmallVector<Value> {
-    auto inner = over(type.getDimSize(1), outer, [&](Value k, ValueRange carried) {
-      SmallVector<Value> next;
-      for (auto [v, sum] : llvm::enumerate(carried))
-        next.push_back(vector::FMAOp::create(
-            b, loadVector(packed, {panel, k, index(v * lanes)}), zero, sum));
-      return next;
-    });
-    return SmallVector<Value>(inner.getResults());
-  });
+  auto panels =
+      over(type.getDimSize(0), sums,
+           [&](Value panel, ValueRange outer) -> SmallVector<Value> {
+             auto inner = over(
+                 type.getDimSize(1), outer, [&](Value k, ValueRange carried) {
+                   SmallVector<Value> next;
+                   for (auto [v, sum] : llvm::enumerate(carried))
+                     next.push_back(vector::FMAOp::create(
+                         b, loadVector(packed, {panel, k, index(v * lanes)}),
+                         zero, sum));
+                   return next;
+                 });
+             return SmallVector<Value>(inner.getResults());
+           });
   Value sum = panels.getResult(0);
   for (Value other : panels.getResults().drop_front())
     sum = arith::AddFOp::create(b, sum, other);
@@ -151,7 +160,8 @@ void Emitter::emitProduct(const Product &product, Blocking shape) {
       };
       each([&](Value r, Value c) {
         sums.push_back(fromZero
-                           ? arith::ConstantOp::create(b, b.getZeroAttr(vector)).getResult()
+                           ? arith::ConstantOp::create(b, b.getZeroAttr(vector))
+                                 .getResult()
                            : loadVector(acc, {r, c}));
       });
       auto inner = scf::ForOp::create(
@@ -170,7 +180,8 @@ void Emitter::emitProduct(const Product &product, Blocking shape) {
                 Value sum = carried[r * shape.vectors + v];
                 next.push_back(vector::FMAOp::create(b, left, right[v], sum));
                 if (skipZeros)
-                  next.back() = arith::SelectOp::create(b, isZero(scalar), sum, next.back());
+                  next.back() = arith::SelectOp::create(b, isZero(scalar), sum,
+                                                        next.back());
               }
             }
             scf::YieldOp::create(b, next);
@@ -206,8 +217,7 @@ void Emitter::emitPackTransposed(Value plain, Value packed) {
       loop(type.getDimSize(1), lanes, [&](Value k) {
         SmallVector<Value> rows;
         for (int64_t r = 0; r < lanes; ++r)
-          rows.push_back(
-              loadVector(plain, {add(add(first, w), index(r)), k}));
+          rows.push_back(loadVector(plain, {add(add(first, w), index(r)), k}));
         for (auto [i, column] : llvm::enumerate(transpose(rows)))
           storeVector(column, packed, {panel, add(k, index(i)), w});
       });
@@ -215,8 +225,8 @@ void Emitter::emitPackTransposed(Value plain, Value packed) {
   });
 }
 
-/// Interleaving row i with row i + n/2 turns the index bits (row, column) by one
-/// place, so log2(n) rounds exchange the two halves.
+/// Interleaving row i with row i + n/2 turns the index bits (row, column) by
+/// one place, so log2(n) rounds exchange the two halves.
 SmallVector<Value> Emitter::transpose(SmallVector<Value> rows) {
   SmallVector<int64_t> low, high;
   for (int64_t i = 0; i < lanes / 2; ++i) {
@@ -227,7 +237,8 @@ SmallVector<Value> Emitter::transpose(SmallVector<Value> rows) {
     SmallVector<Value> next;
     for (int64_t i = 0; i < lanes / 2; ++i)
       for (ArrayRef<int64_t> order : {low, high})
-        next.push_back(vector::ShuffleOp::create(b, rows[i], rows[i + lanes / 2], order));
+        next.push_back(
+            vector::ShuffleOp::create(b, rows[i], rows[i + lanes / 2], order));
     rows = next;
   }
   return rows;

@@ -9,7 +9,8 @@ using namespace mlir;
 
 namespace flashc::cpu {
 
-/// Arguments of the function before the kernel's own: batch, head, block, scratch.
+/// Arguments of the function before the kernel's own: batch, head, block,
+/// scratch.
 static constexpr unsigned kScratch = 3, kFirstArgument = 4;
 
 Emitter::Emitter(tile::KernelOp kernel, int64_t vectorBits)
@@ -19,13 +20,13 @@ FailureOr<func::FuncOp> Emitter::emit() {
   SmallVector<Type> inputs(3, b.getIndexType());
   inputs.push_back(MemRefType::get({ShapedType::kDynamic}, b.getI8Type()));
   llvm::append_range(inputs, kernel.getArgumentTypes());
-  func = func::FuncOp::create(b, kernel.getName(),
-                              b.getFunctionType(inputs, {}));
+  func =
+      func::FuncOp::create(b, kernel.getName(), b.getFunctionType(inputs, {}));
   Block *entry = func.addEntryBlock();
   pool.emplace(entry->getArgument(kScratch), entry);
-  for (auto [from, to] : llvm::zip_equal(
-           kernel.getBody().getArguments(),
-           entry->getArguments().drop_front(kFirstArgument)))
+  for (auto [from, to] :
+       llvm::zip_equal(kernel.getBody().getArguments(),
+                       entry->getArguments().drop_front(kFirstArgument)))
     scalars.map(from, to);
 
   b.setInsertionPointToStart(entry);
@@ -41,7 +42,8 @@ FailureOr<func::FuncOp> Emitter::emit() {
     types.push_back(TypeAttr::get(type));
   SmallVector<NamedAttribute> facts{
       b.getNamedAttr("arguments", b.getArrayAttr(types)),
-      b.getNamedAttr("q_block", b.getI64IntegerAttr(kernel.getSchedule().getQ())),
+      b.getNamedAttr("q_block",
+                     b.getI64IntegerAttr(kernel.getSchedule().getQ())),
       b.getNamedAttr("scratch_bytes", b.getI64IntegerAttr(pool->bytes()))};
   func->setAttr("tile.cpu_kernel", b.getDictionaryAttr(facts));
   return func;
@@ -55,13 +57,19 @@ static LogicalResult checkTiles(Operation *op) {
     if (!tile)
       continue;
     Type element = tile.getElementType();
-    bool known = isHalfFloat(element) || element.isF32() || element.isInteger(1);
-    if (!known || !tile.hasStaticShape() || tile.getRank() < 1 || tile.getRank() > 2)
-      return op->emitOpError() << "makes a " << type << ", but a tile on the CPU has one or two static dimensions of "
-                                  "f16, bf16, f32 or i1; change its type";
+    bool known =
+        isHalfFloat(element) || element.isF32() || element.isInteger(1);
+    if (!known || !tile.hasStaticShape() || tile.getRank() < 1 ||
+        tile.getRank() > 2)
+      return op->emitOpError()
+             << "makes a " << type
+             << ", but a tile on the CPU has one or two static dimensions of "
+                "f16, bf16, f32 or i1; change its type";
     if (tile.getShape().back() % kColumns != 0)
-      return op->emitOpError() << "makes a tile whose last dimension is " << tile.getShape().back()
-                               << ", which is no multiple of " << kColumns << "; pad it";
+      return op->emitOpError()
+             << "makes a tile whose last dimension is "
+             << tile.getShape().back() << ", which is no multiple of "
+             << kColumns << "; pad it";
   }
   return success();
 }
@@ -69,7 +77,8 @@ static LogicalResult checkTiles(Operation *op) {
 /// A value that a loop carries or a branch gives has a home or is a scalar.
 static LogicalResult checkCarried(Operation *op) {
   if (llvm::any_of(op->getResultTypes(), llvm::IsaPred<tile::StreamType>))
-    return op->emitOpError("carries a tile.stream, but on the CPU a stream is known where it is read; "
+    return op->emitOpError("carries a tile.stream, but on the CPU a stream is "
+                           "known where it is read; "
                            "use the tile.stream itself");
   return success();
 }
@@ -141,7 +150,8 @@ LogicalResult Emitter::emitFor(scf::ForOp op) {
   if (failed(checkCarried(op)))
     return failure();
   SmallVector<Value> inits;
-  for (auto [init, arg] : llvm::zip_equal(op.getInitArgs(), op.getRegionIterArgs())) {
+  for (auto [init, arg] :
+       llvm::zip_equal(op.getInitArgs(), op.getRegionIterArgs())) {
     if (isTile(init))
       settle(arg, takeOver(init, op));
     else
@@ -176,7 +186,8 @@ LogicalResult Emitter::emitFor(scf::ForOp op) {
   scf::YieldOp::create(b, next);
 
   auto results = loop.getResults().begin();
-  for (auto [result, arg] : llvm::zip_equal(op.getResults(), op.getRegionIterArgs())) {
+  for (auto [result, arg] :
+       llvm::zip_equal(op.getResults(), op.getRegionIterArgs())) {
     if (isTile(result))
       settle(result, home(arg));
     else
@@ -188,8 +199,8 @@ LogicalResult Emitter::emitFor(scf::ForOp op) {
 /// The buffer of a result: one that a branch left the value in, if nobody reads
 /// what was there before, so that this branch (or both) moves nothing.
 static Buffer *pickResult(Buffer *ofThen, Buffer *ofElse, scf::IfOp op) {
-  for (auto [buffer, block] : {std::pair(ofThen, op.thenBlock()),
-                               std::pair(ofElse, op.elseBlock())})
+  for (auto [buffer, block] :
+       {std::pair(ofThen, op.thenBlock()), std::pair(ofElse, op.elseBlock())})
     if (buffer && !buffer->reserved &&
         BufferPool::isVacatedBy(*buffer, block->getTerminator()))
       return buffer;
@@ -204,9 +215,11 @@ LogicalResult Emitter::emitIf(scf::IfOp op) {
     if (!isTile(result))
       types.push_back(result.getType());
   bool hasElse = op.elseBlock();
-  auto branch = scf::IfOp::create(b, types, scalars.lookup(op.getCondition()),
-                                  /*addThenBlock=*/true, /*addElseBlock=*/hasElse);
-  SmallVector<std::pair<Block *, Block *>> blocks{{op.thenBlock(), branch.thenBlock()}};
+  auto branch =
+      scf::IfOp::create(b, types, scalars.lookup(op.getCondition()),
+                        /*addThenBlock=*/true, /*addElseBlock=*/hasElse);
+  SmallVector<std::pair<Block *, Block *>> blocks{
+      {op.thenBlock(), branch.thenBlock()}};
   if (hasElse)
     blocks.push_back({op.elseBlock(), branch.elseBlock()});
 
@@ -225,7 +238,8 @@ LogicalResult Emitter::emitIf(scf::IfOp op) {
     Buffer *target = pickResult(home(op.thenYield().getOperand(i)),
                                 home(op.elseYield().getOperand(i)), op);
     if (!target)
-      target = pool->claim(bufferType(cast<RankedTensorType>(result.getType())), op);
+      target =
+          pool->claim(bufferType(cast<RankedTensorType>(result.getType())), op);
     target->reserved = true;
     claims.push_back(target);
     targets.push_back(target);

@@ -55,7 +55,8 @@ private:
   void settle(Value tile, Buffer *buffer);
   Buffer *home(Value tile) { return homes.lookup(tile); }
   std::optional<mlir::TypedAttr> splat(Value tile);
-  /// A buffer that holds `tile`, kept or copied, and may be overwritten by `op`.
+  /// A buffer that holds `tile`, kept or copied, and may be overwritten by
+  /// `op`.
   Buffer *takeOver(Value tile, Operation *op);
   /// The buffer of a tile for reading; a constant gets one.
   Buffer *readable(Value tile, Operation *op);

@@ -22,18 +22,24 @@ public:
       : b(op->getLoc(), rewriter), type(op->getResult(0).getType()) {}
 
   Value number(float value) { return constant(type, b.getF32FloatAttr(value)); }
-  Value integer(int32_t value) { return constant(bitsType(), b.getI32IntegerAttr(value)); }
+  Value integer(int32_t value) {
+    return constant(bitsType(), b.getI32IntegerAttr(value));
+  }
   Value add(Value x, Value y) { return arith::AddFOp::create(b, x, y); }
   Value sub(Value x, Value y) { return arith::SubFOp::create(b, x, y); }
   Value mul(Value x, Value y) { return arith::MulFOp::create(b, x, y); }
   Value div(Value x, Value y) { return arith::DivFOp::create(b, x, y); }
-  Value fma(Value x, Value y, Value z) { return math::FmaOp::create(b, x, y, z); }
+  Value fma(Value x, Value y, Value z) {
+    return math::FmaOp::create(b, x, y, z);
+  }
   Value bits(Value x) { return arith::BitcastOp::create(b, bitsType(), x); }
   Value fromBits(Value x) { return arith::BitcastOp::create(b, type, x); }
   Value less(Value x, Value y) {
     return arith::CmpFOp::create(b, arith::CmpFPredicate::OLT, x, y);
   }
-  Value select(Value c, Value x, Value y) { return arith::SelectOp::create(b, c, x, y); }
+  Value select(Value c, Value x, Value y) {
+    return arith::SelectOp::create(b, c, x, y);
+  }
   /// NaN stays: both comparisons are false for it.
   Value clamp(Value x, float limit) {
     Value low = number(-limit), high = number(limit);
@@ -58,7 +64,8 @@ private:
   }
   Value constant(Type of, TypedAttr value) {
     if (auto vector = dyn_cast<VectorType>(of))
-      return arith::ConstantOp::create(b, DenseElementsAttr::get(vector, Attribute(value)));
+      return arith::ConstantOp::create(
+          b, DenseElementsAttr::get(vector, Attribute(value)));
     return arith::ConstantOp::create(b, value);
   }
   Type type;
@@ -68,14 +75,18 @@ private:
 constexpr float kExp2Limit = 160.0f;
 /// 1.5 * 2^23: adding it rounds to an integer, which is then in the low bits.
 constexpr float kRound = 12582912.0f;
-/// 2^f for |f| <= 1/2, relative error 2^-26.7 (interpolated at Chebyshev nodes).
-constexpr float kExp2[] = {1.0f,           0.693147182f,   0.240226507f,   0.0555035695f,
-                           0.00961808302f, 0.00133908633f, 0.000154531634f};
+/// 2^f for |f| <= 1/2, relative error 2^-26.7 (interpolated at Chebyshev
+/// nodes).
+constexpr float kExp2[] = {1.0f,           0.693147182f,   0.240226507f,
+                           0.0555035695f,  0.00961808302f, 0.00133908633f,
+                           0.000154531634f};
 
-/// 2^n * 2^f with n in the low bits of `shifted` = n + kRound. The power of two is
-/// applied in two halves, so that subnormal and infinite results come out by rounding.
+/// 2^n * 2^f with n in the low bits of `shifted` = n + kRound. The power of two
+/// is applied in two halves, so that subnormal and infinite results come out by
+/// rounding.
 Value scaleBack(Floats &f, Value fraction, Value shifted) {
-  Value n = arith::SubIOp::create(f.b, f.bits(shifted), f.bits(f.number(kRound)));
+  Value n =
+      arith::SubIOp::create(f.b, f.bits(shifted), f.bits(f.number(kRound)));
   Value half = arith::ShRSIOp::create(f.b, n, f.integer(1));
   Value rest = arith::SubIOp::create(f.b, n, half);
   auto power = [&](Value exponent) {
@@ -104,11 +115,12 @@ Value exp(Floats &f, Value x) {
   return scaleBack(f, f.fma(x, f.number(kLow), fraction), shifted);
 }
 
-/// tanh(x) = sign(x) * (1 - 2 / (e^(2|x|) + 1)), and an odd polynomial where that cancels
-/// (Cephes, tanhf.c).
+/// tanh(x) = sign(x) * (1 - 2 / (e^(2|x|) + 1)), and an odd polynomial where
+/// that cancels (Cephes, tanhf.c).
 Value tanh(Floats &f, Value x) {
-  constexpr float kOdd[] = {-3.33332819422e-1f, 1.33314422036e-1f, -5.37397155531e-2f,
-                            2.06390887954e-2f, -5.70498872745e-3f};
+  constexpr float kOdd[] = {-3.33332819422e-1f, 1.33314422036e-1f,
+                            -5.37397155531e-2f, 2.06390887954e-2f,
+                            -5.70498872745e-3f};
   Value size = math::AbsFOp::create(f.b, x);
   Value power = exp(f, f.add(size, size));
   Value far = f.sub(f.number(1), f.div(f.number(2), f.add(power, f.number(1))));
@@ -122,7 +134,8 @@ Value tanh(Floats &f, Value x) {
 template <typename Op, Value (*Formula)(Floats &, Value)>
 struct ExpandFunction : OpRewritePattern<Op> {
   using OpRewritePattern<Op>::OpRewritePattern;
-  LogicalResult matchAndRewrite(Op op, PatternRewriter &rewriter) const override {
+  LogicalResult matchAndRewrite(Op op,
+                                PatternRewriter &rewriter) const override {
     if (!getElementTypeOrSelf(op.getType()).isF32())
       return rewriter.notifyMatchFailure(op, "not f32");
     Floats f(rewriter, op);
@@ -135,7 +148,8 @@ struct CpuExpandMath : impl::CpuExpandMathBase<CpuExpandMath> {
   using Base::Base;
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
-    patterns.add<ExpandFunction<math::Exp2Op, exp2>, ExpandFunction<math::ExpOp, exp>,
+    patterns.add<ExpandFunction<math::Exp2Op, exp2>,
+                 ExpandFunction<math::ExpOp, exp>,
                  ExpandFunction<math::TanhOp, tanh>>(&getContext());
     if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
       signalPassFailure();

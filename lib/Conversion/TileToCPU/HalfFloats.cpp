@@ -1,7 +1,7 @@
-// Part of convert-tile-to-cpu: 16-bit floats as f32. Products and sums are in f32
-// anyway, so a 16-bit tile is widened once, when it is read.
-// f16 uses the hardware's conversions (F16C on x86). bf16 is shifts and
-// adds: AVX512_BF16's conversion flushes subnormals, and most machines lack it.
+// Part of convert-tile-to-cpu: 16-bit floats as f32. Products and sums are in
+// f32 anyway, so a 16-bit tile is widened once, when it is read. f16 uses the
+// hardware's conversions (F16C on x86). bf16 is shifts and adds: AVX512_BF16's
+// conversion flushes subnormals, and most machines lack it.
 #include "Emitter.h"
 
 using namespace mlir;
@@ -28,13 +28,15 @@ Type heldType(Type type) {
 static Value constantLike(ImplicitLocOpBuilder &b, Type type, int64_t value) {
   auto number = b.getIntegerAttr(getElementTypeOrSelf(type), value);
   if (auto vector = dyn_cast<VectorType>(type))
-    return arith::ConstantOp::create(b, DenseElementsAttr::get(vector, Attribute(number)));
+    return arith::ConstantOp::create(
+        b, DenseElementsAttr::get(vector, Attribute(number)));
   return arith::ConstantOp::create(b, number);
 }
 
 static Value bits(ImplicitLocOpBuilder &b, Value value) {
   Type type = value.getType();
-  auto integer = b.getIntegerType(getElementTypeOrSelf(type).getIntOrFloatBitWidth());
+  auto integer =
+      b.getIntegerType(getElementTypeOrSelf(type).getIntOrFloatBitWidth());
   return arith::BitcastOp::create(b, withElement(type, integer), value);
 }
 
@@ -58,8 +60,10 @@ Value unhold(ImplicitLocOpBuilder &b, Value held, Type element) {
   if (!element.isBF16())
     return held;
   Value wide = bits(b, held);
-  Value high = arith::ShRUIOp::create(b, wide, constantLike(b, wide.getType(), 16));
-  Value narrow = arith::TruncIOp::create(b, withElement(type, b.getI16Type()), high);
+  Value high =
+      arith::ShRUIOp::create(b, wide, constantLike(b, wide.getType(), 16));
+  Value narrow =
+      arith::TruncIOp::create(b, withElement(type, b.getI16Type()), high);
   return arith::BitcastOp::create(b, type, narrow);
 }
 
@@ -75,7 +79,8 @@ static Value roundToBF16(ImplicitLocOpBuilder &b, Value value) {
   Value half = arith::AddIOp::create(b, wide, number(0x7fff));
   Value up = arith::AddIOp::create(b, half, odd);
   Value quiet = arith::OrIOp::create(b, wide, number(0x400000));
-  Value isNan = arith::CmpFOp::create(b, arith::CmpFPredicate::UNO, value, value);
+  Value isNan =
+      arith::CmpFOp::create(b, arith::CmpFPredicate::UNO, value, value);
   Value any = arith::SelectOp::create(b, isNan, quiet, up);
   Value cut = arith::AndIOp::create(b, any, number(int32_t(0xffff0000)));
   return arith::BitcastOp::create(b, value.getType(), cut);

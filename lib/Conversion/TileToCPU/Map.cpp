@@ -1,6 +1,7 @@
-// Part of convert-tile-to-cpu: maps. A body is scalar code. What depends on the lane (an
-// input of the result's rank, the coordinate along the vector, and all that
-// follows) becomes a vector; the rest stays scalar and is computed once a row.
+// Part of convert-tile-to-cpu: maps. A body is scalar code. What depends on the
+// lane (an input of the result's rank, the coordinate along the vector, and all
+// that follows) becomes a vector; the rest stays scalar and is computed once a
+// row.
 #include "Emitter.h"
 
 using namespace mlir;
@@ -26,7 +27,9 @@ private:
   void emitLoad(memref::LoadOp load);
   bool emitHalfCast(Operation &inner, Lane from);
   void emitResults(ArrayRef<Buffer *> results);
-  void bind(Value value, Value to, bool varying) { values[value] = {to, varying}; }
+  void bind(Value value, Value to, bool varying) {
+    values[value] = {to, varying};
+  }
   void at(bool varying) { b.setInsertionPoint(varying ? inLoop : beforeLoop); }
 
   Emitter &e;
@@ -40,7 +43,8 @@ private:
 
 void MapEmitter::makeLoops(MemRefType type) {
   auto open = [&](int64_t count, int64_t step) {
-    auto loop = scf::ForOp::create(b, e.index(0), e.index(count), e.index(step));
+    auto loop =
+        scf::ForOp::create(b, e.index(0), e.index(count), e.index(step));
     position.push_back(loop.getInductionVar());
     beforeLoop = loop;
     inLoop = loop.getBody()->getTerminator();
@@ -52,7 +56,8 @@ void MapEmitter::makeLoops(MemRefType type) {
 }
 
 void MapEmitter::bindInputs() {
-  for (auto [input, arg] : llvm::zip(op.getInputs(), op.getBody().getArguments())) {
+  for (auto [input, arg] :
+       llvm::zip(op.getInputs(), op.getBody().getArguments())) {
     bool isBit = arg.getType().isInteger(1);
     auto type = cast<RankedTensorType>(input.getType());
     bool varying = false;
@@ -65,7 +70,8 @@ void MapEmitter::bindInputs() {
       value = e.loadVector(e.home(input)->memref, position);
     } else {
       at(false);
-      value = memref::LoadOp::create(b, e.home(input)->memref, position.front());
+      value =
+          memref::LoadOp::create(b, e.home(input)->memref, position.front());
     }
     if (isBit) {
       Type bit = varying ? Type(e.vectorOf(b.getI1Type())) : b.getI1Type();
@@ -108,7 +114,8 @@ Value MapEmitter::asVector(Value value) {
   if (lane.varying)
     return lane.value;
   at(true);
-  return vector::BroadcastOp::create(b, e.vectorOf(lane.value.getType()), lane.value);
+  return vector::BroadcastOp::create(b, e.vectorOf(lane.value.getType()),
+                                     lane.value);
 }
 
 /// A captured tensor. Lanes whose indices differ are read one by one.
@@ -121,8 +128,10 @@ void MapEmitter::emitLoad(memref::LoadOp load) {
     for (Value v : load.getIndices()) {
       Lane index = resolve(v);
       at(varying);
-      indices.push_back(index.varying ? vector::ExtractOp::create(b, index.value, *lane).getResult()
-                                      : index.value);
+      indices.push_back(
+          index.varying
+              ? vector::ExtractOp::create(b, index.value, *lane).getResult()
+              : index.value);
     }
     at(varying);
     return memref::LoadOp::create(b, memref, indices).getResult();
@@ -134,7 +143,8 @@ void MapEmitter::emitLoad(memref::LoadOp load) {
   SmallVector<Value> elements;
   for (int64_t lane = 0; lane < e.lanes; ++lane)
     elements.push_back(element(lane));
-  Value vector = vector::FromElementsOp::create(b, e.vectorOf(load.getType()), elements);
+  Value vector =
+      vector::FromElementsOp::create(b, e.vectorOf(load.getType()), elements);
   bind(load, hold(b, vector), true);
 }
 
@@ -142,20 +152,23 @@ void MapEmitter::emitLoad(memref::LoadOp load) {
 bool MapEmitter::emitHalfCast(Operation &inner, Lane from) {
   if (inner.getNumOperands() != 1 || inner.getNumResults() != 1)
     return false;
-  Type source = inner.getOperand(0).getType(), target = inner.getResult(0).getType();
+  Type source = inner.getOperand(0).getType(),
+       target = inner.getResult(0).getType();
   at(from.varying);
   if (isa<arith::ExtFOp>(inner) && isHalfFloat(source) && target.isF32())
     return bind(inner.getResult(0), from.value, from.varying), true;
   if (isa<arith::TruncFOp>(inner) && isHalfFloat(target) && source.isF32())
-    return bind(inner.getResult(0), roundTo(b, from.value, target), from.varying), true;
+    return bind(inner.getResult(0), roundTo(b, from.value, target),
+                from.varying),
+           true;
   if (!isa<arith::BitcastOp, arith::TruncFOp>(inner) ||
       (!isHalfFloat(source) && !isHalfFloat(target)))
     return false;
   // Through the type itself.
   Value raw = isHalfFloat(source) ? unhold(b, from.value, source) : from.value;
   Type type = from.varying ? Type(e.vectorOf(target)) : target;
-  Operation *cast = b.create(inner.getLoc(), inner.getName().getIdentifier(),
-                             raw, type);
+  Operation *cast =
+      b.create(inner.getLoc(), inner.getName().getIdentifier(), raw, type);
   bind(inner.getResult(0), hold(b, cast->getResult(0)), from.varying);
   return true;
 }
@@ -168,14 +181,16 @@ LogicalResult MapEmitter::emitOp(Operation &inner) {
                              "math and memref.load ops in a map");
   bool varying = llvm::any_of(inner.getOperands(),
                               [&](Value v) { return resolve(v).varying; });
-  if (inner.getNumOperands() == 1 && emitHalfCast(inner, resolve(inner.getOperand(0))))
+  if (inner.getNumOperands() == 1 &&
+      emitHalfCast(inner, resolve(inner.getOperand(0))))
     return success();
   IRMapping mapping;
   for (Value operand : inner.getOperands())
     mapping.map(operand, varying ? asVector(operand) : resolve(operand).value);
   at(varying);
   Operation *made = b.clone(inner, mapping);
-  for (auto [from, to] : llvm::zip_equal(inner.getResults(), made->getResults())) {
+  for (auto [from, to] :
+       llvm::zip_equal(inner.getResults(), made->getResults())) {
     // A constant has its value in an attribute: held like one from outside.
     if (isa<arith::ConstantOp>(inner)) {
       bind(from, hold(b, to), false);
@@ -183,7 +198,10 @@ LogicalResult MapEmitter::emitOp(Operation &inner) {
     }
     Type held = heldType(from.getType());
     to.setType(varying ? Type(e.vectorOf(held)) : held);
-    bind(from, isHalfFloat(from.getType()) ? roundTo(b, to, from.getType()) : Value(to), varying);
+    bind(from,
+         isHalfFloat(from.getType()) ? roundTo(b, to, from.getType())
+                                     : Value(to),
+         varying);
   }
   return success();
 }

@@ -16,9 +16,11 @@ LogicalResult Emitter::emitLoad(tile::LoadOp op) {
 
 LogicalResult Emitter::emitNext(tile::NextOp op) {
   auto stream = op.getStream().getDefiningOp<tile::StreamOp>(); // never carried
-  Value size = index(cast<RankedTensorType>(op.getTile().getType()).getDimSize(0));
+  Value size =
+      index(cast<RankedTensorType>(op.getTile().getType()).getDimSize(0));
   Value row = arith::MulIOp::create(b, scalars.lookup(op.getBlock()), size);
-  emitFetch({scalars.lookup(stream.getView()), scalars.lookup(stream.getBatch()),
+  emitFetch({scalars.lookup(stream.getView()),
+             scalars.lookup(stream.getBatch()),
              scalars.lookup(stream.getHead()), row,
              scalars.lookupOrNull(stream.getLimit())},
             op.getTile(), op);
@@ -34,7 +36,8 @@ Value Emitter::clampedRows(Value view, Value row, Value limit, int64_t rows) {
   return arith::MinSIOp::create(b, some, index(rows));
 }
 
-/// Straight to the form that the products want, where they are the only readers.
+/// Straight to the form that the products want, where they are the only
+/// readers.
 void Emitter::emitFetch(const Source &from, Value tile, Operation *op) {
   auto type = cast<RankedTensorType>(tile.getType());
   int64_t rows = type.getDimSize(0), columns = type.getDimSize(1);
@@ -64,7 +67,8 @@ static Value firstLanes(ImplicitLocOpBuilder &b, int64_t lanes, int64_t count) {
   SmallVector<bool> mask(lanes, false);
   std::fill_n(mask.begin(), count, true);
   auto type = VectorType::get({lanes}, b.getI1Type());
-  return arith::ConstantOp::create(b, DenseElementsAttr::get(type, ArrayRef<bool>(mask)));
+  return arith::ConstantOp::create(
+      b, DenseElementsAttr::get(type, ArrayRef<bool>(mask)));
 }
 
 static Value zeroOf(ImplicitLocOpBuilder &b, Type type) {
@@ -84,12 +88,11 @@ void Emitter::emitRows(const Source &from, int64_t rows, int64_t columns,
         continue;
       }
       SmallVector<Value> at{from.batch, from.head, add(from.row, r), index(c)};
-      Value vector =
-          c + lanes <= dim
-              ? loadVector(from.view, at)
-              : vector::MaskedLoadOp::create(b, raw, from.view, at,
-                                             firstLanes(b, lanes, dim - c),
-                                             zeroOf(b, raw));
+      Value vector = c + lanes <= dim
+                         ? loadVector(from.view, at)
+                         : vector::MaskedLoadOp::create(
+                               b, raw, from.view, at,
+                               firstLanes(b, lanes, dim - c), zeroOf(b, raw));
       store(r, c, hold(b, vector));
     }
   });
@@ -132,7 +135,8 @@ void Emitter::emitStoreRows(Buffer *from, tile::StoreOp op, Value count) {
     for (int64_t c = 0; c < dim; c += lanes) {
       Value held = loadVector(from->memref, {r, index(c)});
       Value vector = unhold(b, held, type.getElementType());
-      SmallVector<Value> at{scalars.lookup(op.getBatch()), scalars.lookup(op.getHead()),
+      SmallVector<Value> at{scalars.lookup(op.getBatch()),
+                            scalars.lookup(op.getHead()),
                             add(scalars.lookup(op.getRow()), r), index(c)};
       if (c + lanes <= dim)
         storeVector(vector, view, at);

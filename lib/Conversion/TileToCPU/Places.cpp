@@ -62,7 +62,8 @@ Buffer *Emitter::takeOver(Value tile, Operation *op) {
 Buffer *Emitter::readable(Value tile, Operation *op) {
   if (Buffer *buffer = home(tile))
     return buffer;
-  Buffer *buffer = claim(bufferType(cast<RankedTensorType>(tile.getType())), op);
+  Buffer *buffer =
+      claim(bufferType(cast<RankedTensorType>(tile.getType())), op);
   emitMove(tile, buffer);
   return buffer;
 }

@@ -1,5 +1,6 @@
-// Part of convert-tile-to-cpu: row reductions. Vectors are folded as a tree first and their
-// lanes last, halving them; the order of a fold is free (tile.reduce).
+// Part of convert-tile-to-cpu: row reductions. Vectors are folded as a tree
+// first and their lanes last, halving them; the order of a fold is free
+// (tile.reduce).
 #include "Emitter.h"
 
 using namespace mlir;
@@ -34,7 +35,8 @@ void Emitter::emitReduce(tile::ReduceOp op) {
   auto type = cast<MemRefType>(tile.getType());
   tile::ReduceKind kind = op.getKind();
   // Vectors folded at once: the greatest number up to 8 that divides a row.
-  int64_t vectors = type.getDimSize(1) / lanes, group = std::min<int64_t>(vectors, 8);
+  int64_t vectors = type.getDimSize(1) / lanes,
+          group = std::min<int64_t>(vectors, 8);
   while (vectors % group)
     --group;
 
@@ -50,8 +52,8 @@ void Emitter::emitReduce(tile::ReduceOp op) {
     Value row = fold(index(0));
     if (group < vectors) {
       auto rest = scf::ForOp::create(
-          b, index(group * lanes), index(vectors * lanes), index(group * lanes), row,
-          [&](OpBuilder &, Location, Value column, ValueRange carried) {
+          b, index(group * lanes), index(vectors * lanes), index(group * lanes),
+          row, [&](OpBuilder &, Location, Value column, ValueRange carried) {
             OpBuilder::InsertionGuard guard(b);
             b.setInsertionPointToStart(column.getParentBlock());
             scf::YieldOp::create(b, combine(fold(column), carried[0], kind));

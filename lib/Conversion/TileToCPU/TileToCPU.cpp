@@ -1,7 +1,7 @@
-// convert-tile-to-cpu: the border between the tile level and the CPU. Comes after tile-expand-softmax; what
-// goes in is tile.kernel with loads, dots, maps and reductions, what comes out
-// is func.func with scf loops of vector ops on memrefs. The work is in Emitter.h
-// and the files beside it.
+// convert-tile-to-cpu: the border between the tile level and the CPU. Comes
+// after tile-expand-softmax; what goes in is tile.kernel with loads, dots, maps
+// and reductions, what comes out is func.func with scf loops of vector ops on
+// memrefs. The work is in Emitter.h and the files beside it.
 #include "Emitter.h"
 #include "flashc/Conversion/Passes.h"
 #include "flashc/Dialect/Tile/IR/Tile.h"
@@ -22,7 +22,8 @@ struct ConvertTileToCPU : impl::ConvertTileToCPUBase<ConvertTileToCPU> {
   void runOnOperation() override {
     if (vectorBits != 128 && vectorBits != 256 && vectorBits != 512) {
       getOperation().emitError()
-          << "vector-bits is the width of a vector register, 128, 256 or 512, but it is "
+          << "vector-bits is the width of a vector register, 128, 256 or 512, "
+             "but it is "
           << int64_t(vectorBits) << "; leave it out for 256";
       return signalPassFailure();
     }

@@ -1,5 +1,6 @@
-// A compiled kernel and what its arguments must be. convert-tile-to-cpu leaves the
-// latter in the attribute tile.cpu_kernel: query block, scratch bytes, memref types.
+// A compiled kernel and what its arguments must be. convert-tile-to-cpu leaves
+// the latter in the attribute tile.cpu_kernel: query block, scratch bytes,
+// memref types.
 #include "flashc/Target/CPU.h"
 
 #include "Jit.h"
@@ -16,17 +17,19 @@ static constexpr StringLiteral kAttribute = "tile.cpu_kernel";
 static llvm::Expected<LLVM::LLVMFuncOp> findKernel(ModuleOp module) {
   LLVM::LLVMFuncOp found;
   for (auto func : module.getOps<LLVM::LLVMFuncOp>()) {
-    if (!func->hasAttrOfType<DictionaryAttr>(kAttribute) || func.isDeclaration() ||
-        func.getName().starts_with("_mlir_ciface_"))
+    if (!func->hasAttrOfType<DictionaryAttr>(kAttribute) ||
+        func.isDeclaration() || func.getName().starts_with("_mlir_ciface_"))
       continue;
     if (found)
-      return llvm::createStringError("module has two kernels, '%s' and '%s', but CpuKernel is one; "
-                                     "compile them one by one",
-                                     found.getName().str().c_str(), func.getName().str().c_str());
+      return llvm::createStringError(
+          "module has two kernels, '%s' and '%s', but CpuKernel is one; "
+          "compile them one by one",
+          found.getName().str().c_str(), func.getName().str().c_str());
     found = func;
   }
   if (!found)
-    return llvm::createStringError("module has no CPU kernel; lower a tile.kernel with buildCPUPipeline");
+    return llvm::createStringError(
+        "module has no CPU kernel; lower a tile.kernel with buildCPUPipeline");
   return found;
 }
 
@@ -45,9 +48,12 @@ llvm::Expected<std::unique_ptr<CpuKernel>> CpuKernel::create(ModuleOp module) {
     parameter.shape.assign(type.getShape().begin(), type.getShape().end());
     parameter.contiguous = type.getLayout().isIdentity();
     int64_t offset = 0;
-    if (!parameter.contiguous && failed(type.getStridesAndOffset(parameter.strides, offset)))
-      return llvm::createStringError("kernel '%s' has an argument that is not strided; "
-                                     "use strided<...> layouts", kernel->kernelName.c_str());
+    if (!parameter.contiguous &&
+        failed(type.getStridesAndOffset(parameter.strides, offset)))
+      return llvm::createStringError(
+          "kernel '%s' has an argument that is not strided; "
+          "use strided<...> layouts",
+          kernel->kernelName.c_str());
     llvm::raw_string_ostream(parameter.type) << type;
     kernel->parameters.push_back(std::move(parameter));
   }

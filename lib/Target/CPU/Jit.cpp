@@ -1,5 +1,5 @@
-// The end of the CPU path: the LLVM dialect to LLVM IR, LLVM's own optimizer for
-// this very machine, and ORC. A module that buildCPUPipeline made comes in.
+// The end of the CPU path: the LLVM dialect to LLVM IR, LLVM's own optimizer
+// for this very machine, and ORC. A module that buildCPUPipeline made comes in.
 #include "Jit.h"
 
 #include "flashc/Target/CPU.h"
@@ -42,15 +42,18 @@ static void addPackedEntry(Module &module, Function &kernel) {
   LLVMContext &context = module.getContext();
   Type *i64 = Type::getInt64Ty(context);
   Type *pointer = PointerType::getUnqual(context);
-  auto *type = FunctionType::get(Type::getVoidTy(context), {i64, i64, i64, pointer}, false);
-  auto *packed = Function::Create(type, Function::ExternalLinkage, kPackedEntry, module);
+  auto *type = FunctionType::get(Type::getVoidTy(context),
+                                 {i64, i64, i64, pointer}, false);
+  auto *packed =
+      Function::Create(type, Function::ExternalLinkage, kPackedEntry, module);
   IRBuilder<> b(BasicBlock::Create(context, "entry", packed));
   constexpr unsigned kIndices = 3;
   SmallVector<Value *> arguments;
   for (unsigned i = 0; i < kIndices; ++i)
     arguments.push_back(packed->getArg(i));
   for (unsigned i = kIndices; i < kernel.arg_size(); ++i) {
-    Value *slot = b.CreateConstInBoundsGEP1_64(pointer, packed->getArg(kIndices), i - kIndices);
+    Value *slot = b.CreateConstInBoundsGEP1_64(
+        pointer, packed->getArg(kIndices), i - kIndices);
     arguments.push_back(b.CreateLoad(pointer, slot));
   }
   b.CreateCall(&kernel, arguments);
@@ -60,7 +63,8 @@ static void addPackedEntry(Module &module, Function &kernel) {
 static void optimize(Module &module, TargetMachine &machine) {
   module.setDataLayout(machine.createDataLayout());
   module.setTargetTriple(machine.getTargetTriple());
-  // The kernel is reached through the packed entry alone, so that its copies go.
+  // The kernel is reached through the packed entry alone, so that its copies
+  // go.
   for (Function &function : module)
     if (!function.isDeclaration() && function.getName() != kPackedEntry)
       function.setLinkage(GlobalValue::InternalLinkage);
@@ -74,11 +78,12 @@ static void optimize(Module &module, TargetMachine &machine) {
   builder.registerFunctionAnalyses(functions);
   builder.registerLoopAnalyses(loops);
   builder.crossRegisterProxies(loops, functions, graph, modules);
-  builder.buildPerModuleDefaultPipeline(OptimizationLevel::O3).run(module, modules);
+  builder.buildPerModuleDefaultPipeline(OptimizationLevel::O3)
+      .run(module, modules);
 }
 
-Expected<std::unique_ptr<orc::LLJIT>> compileForHost(mlir::ModuleOp module,
-                                                     mlir::LLVM::LLVMFuncOp kernel) {
+Expected<std::unique_ptr<orc::LLJIT>>
+compileForHost(mlir::ModuleOp module, mlir::LLVM::LLVMFuncOp kernel) {
   initializeTargetOnce();
   mlir::DialectRegistry registry;
   mlir::registerBuiltinDialectTranslation(registry);
@@ -86,12 +91,14 @@ Expected<std::unique_ptr<orc::LLJIT>> compileForHost(mlir::ModuleOp module,
   module.getContext()->appendDialectRegistry(registry);
 
   auto context = std::make_unique<LLVMContext>();
-  std::unique_ptr<Module> code = mlir::translateModuleToLLVMIR(module, *context);
+  std::unique_ptr<Module> code =
+      mlir::translateModuleToLLVMIR(module, *context);
   std::string name = ("_mlir_ciface_" + kernel.getName()).str();
   Function *entry = code ? code->getFunction(name) : nullptr;
   if (!entry)
-    return createStringError("kernel '%s' has no form in LLVM IR; lower it with buildCPUPipeline",
-                             kernel.getName().str().c_str());
+    return createStringError(
+        "kernel '%s' has no form in LLVM IR; lower it with buildCPUPipeline",
+        kernel.getName().str().c_str());
   addPackedEntry(*code, *entry);
 
   auto target = orc::JITTargetMachineBuilder::detectHost();

@@ -10,8 +10,8 @@ namespace flashc {
 /// Symbol of the function that takes a kernel's arguments as an array.
 constexpr llvm::StringLiteral kPackedEntry = "flashc_packed_entry";
 
-/// Compiles `module`, adding `kPackedEntry` for `kernel`, which has a C interface
-/// (llvm.emit_c_interface).
+/// Compiles `module`, adding `kPackedEntry` for `kernel`, which has a C
+/// interface (llvm.emit_c_interface).
 llvm::Expected<std::unique_ptr<llvm::orc::LLJIT>>
 compileForHost(mlir::ModuleOp module, mlir::LLVM::LLVMFuncOp kernel);
 

@@ -1,5 +1,5 @@
-// Running a CPU kernel: the checks, the memref descriptors, and threads that take
-// one (batch, head, query block) after the other until none is left.
+// Running a CPU kernel: the checks, the memref descriptors, and threads that
+// take one (batch, head, query block) after the other until none is left.
 #include "flashc/Target/CPU.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -34,36 +34,43 @@ static bool matches(ArrayRef<int64_t> have, ArrayRef<int64_t> wanted) {
 Error CpuKernel::checkOne(size_t number, const CpuArgument &argument) const {
   const Parameter &parameter = parameters[number];
   auto fail = [&](std::string what) {
-    return createStringError(fmt::format("kernel '{}': argument {} is a {}, but {}", kernelName, number,
-                                         parameter.type, what));
+    return createStringError(
+        fmt::format("kernel '{}': argument {} is a {}, but {}", kernelName,
+                    number, parameter.type, what));
   };
   if (argument.sizes.size() != parameter.shape.size())
-    return fail(fmt::format("the array has rank {}; pass rank {}", argument.sizes.size(),
-                            parameter.shape.size()));
+    return fail(fmt::format("the array has rank {}; pass rank {}",
+                            argument.sizes.size(), parameter.shape.size()));
   if (!matches(argument.sizes, parameter.shape) ||
       llvm::any_of(argument.sizes, [](int64_t size) { return size < 0; }))
-    return fail(fmt::format("the array has sizes {}; pass one that agrees in the fixed ones",
-                            fmt::join(argument.sizes, "x")));
+    return fail(fmt::format(
+        "the array has sizes {}; pass one that agrees in the fixed ones",
+        fmt::join(argument.sizes, "x")));
   if (argument.strides.empty()) {
     if (!matches(contiguousStrides(argument.sizes),
-                 parameter.contiguous ? contiguousStrides(argument.sizes) : parameter.strides))
+                 parameter.contiguous ? contiguousStrides(argument.sizes)
+                                      : parameter.strides))
       return fail("a contiguous array has other strides; pass strides");
     return Error::success();
   }
   if (argument.strides.size() != argument.sizes.size())
-    return fail(fmt::format("there are {} strides for rank {}; pass one for each dimension",
-                            argument.strides.size(), argument.sizes.size()));
-  if (!matches(argument.strides, parameter.contiguous ? contiguousStrides(argument.sizes)
-                                                      : parameter.strides))
-    return fail(fmt::format("the array has strides {}; copy it to that form first",
-                            fmt::join(argument.strides, ", ")));
+    return fail(fmt::format(
+        "there are {} strides for rank {}; pass one for each dimension",
+        argument.strides.size(), argument.sizes.size()));
+  if (!matches(argument.strides, parameter.contiguous
+                                     ? contiguousStrides(argument.sizes)
+                                     : parameter.strides))
+    return fail(
+        fmt::format("the array has strides {}; copy it to that form first",
+                    fmt::join(argument.strides, ", ")));
   return Error::success();
 }
 
 Error CpuKernel::check(ArrayRef<CpuArgument> arguments) const {
   if (arguments.size() != parameters.size())
     return createStringError(
-        fmt::format("kernel '{}' takes {} arguments, but there are {}; pass those of its tile.kernel in order",
+        fmt::format("kernel '{}' takes {} arguments, but there are {}; pass "
+                    "those of its tile.kernel in order",
                     kernelName, parameters.size(), arguments.size()));
   for (size_t i = 0; i < arguments.size(); ++i)
     if (Error error = checkOne(i, arguments[i]))
@@ -71,19 +78,21 @@ Error CpuKernel::check(ArrayRef<CpuArgument> arguments) const {
   return Error::success();
 }
 
-/// A memref descriptor as MLIR lays it out: allocated and aligned pointer, offset,
-/// sizes, strides.
+/// A memref descriptor as MLIR lays it out: allocated and aligned pointer,
+/// offset, sizes, strides.
 static std::vector<int64_t> describe(const CpuArgument &argument) {
   auto address = int64_t(reinterpret_cast<intptr_t>(argument.data));
   std::vector<int64_t> words{address, address, 0};
   words.insert(words.end(), argument.sizes.begin(), argument.sizes.end());
-  auto strides = argument.strides.empty() ? contiguousStrides(argument.sizes) : argument.strides;
+  auto strides = argument.strides.empty() ? contiguousStrides(argument.sizes)
+                                          : argument.strides;
   words.insert(words.end(), strides.begin(), strides.end());
   return words;
 }
 
-void CpuKernel::work(ArrayRef<std::vector<int64_t>> descriptors, int64_t heads, int64_t blocks,
-                     std::atomic<int64_t> &next, int64_t total) const {
+void CpuKernel::work(ArrayRef<std::vector<int64_t>> descriptors, int64_t heads,
+                     int64_t blocks, std::atomic<int64_t> &next,
+                     int64_t total) const {
   constexpr size_t kAlignment = 64; // a cache line, and the widest vector
   std::unique_ptr<char[]> memory(new char[scratch + kAlignment]);
   CpuArgument area;
@@ -95,7 +104,8 @@ void CpuKernel::work(ArrayRef<std::vector<int64_t>> descriptors, int64_t heads, 
   for (const std::vector<int64_t> &descriptor : descriptors)
     pointers.push_back(const_cast<int64_t *>(descriptor.data()));
   for (int64_t at = next++; at < total; at = next++)
-    entry(at / blocks / heads, at / blocks % heads, at % blocks, pointers.data());
+    entry(at / blocks / heads, at / blocks % heads, at % blocks,
+          pointers.data());
 }
 
 Error CpuKernel::run(ArrayRef<CpuArgument> arguments, unsigned threads) const {

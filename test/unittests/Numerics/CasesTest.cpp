@@ -27,17 +27,24 @@ TEST_CASE("cpu case 1: rows without a visible key") { runCases("case 1:", 3); }
 TEST_CASE("cpu case 2: causal where Sq is not Sk") { runCases("case 2:", 4); }
 TEST_CASE("cpu case 4: logits near -2.4e5") { runCases("case 4:", 1); }
 TEST_CASE("cpu case 6: huge equal inputs") { runCases("case 6:", 2); }
-TEST_CASE("cpu case 7: NaN and infinity past the used keys") { runCases("case 7:", 8); }
+TEST_CASE("cpu case 7: NaN and infinity past the used keys") {
+  runCases("case 7:", 8);
+}
 TEST_CASE("cpu case 8: a bias as a mask") { runCases("case 8:", 3); }
-TEST_CASE("cpu case 9: a masked key far above the others") { runCases("case 9:", 1); }
+TEST_CASE("cpu case 9: a masked key far above the others") {
+  runCases("case 9:", 1);
+}
 TEST_CASE("cpu case 10: empty problems") { runCases("case 10:", 6); }
 TEST_CASE("cpu case 11: head dims") { runCases("case 11:", 24); }
-TEST_CASE("cpu case 12: lengths around tile edges") { runCases("case 12:", 81); }
+TEST_CASE("cpu case 12: lengths around tile edges") {
+  runCases("case 12:", 81);
+}
 TEST_CASE("cpu case 13: windows that are causal") { runCases("case 13:", 5); }
 TEST_CASE("cpu case 14: a grid past 65535 blocks") { runCases("case 14:", 1); }
 TEST_CASE("cpu case 15: views") { runCases("case 15:", 6); }
 
-TEST_CASE("cpu case 9: rows that do not see a key keep clear of its NaN and inf") {
+TEST_CASE(
+    "cpu case 9: rows that do not see a key keep clear of its NaN and inf") {
   TestCase test;
   test.name = "clean";
   AttentionProblem &p = test.problem;

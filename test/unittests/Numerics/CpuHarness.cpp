@@ -9,7 +9,8 @@ using namespace flashc;
 using namespace flashc::test;
 using namespace flashc::reference;
 
-static llvm::Expected<std::unique_ptr<CpuKernel>> compile(const TestCase &test, const std::string &tiles) {
+static llvm::Expected<std::unique_ptr<CpuKernel>>
+compile(const TestCase &test, const std::string &tiles) {
   std::unique_ptr<mlir::MLIRContext> context = makeContext();
   auto module = moduleOf(test, *context);
   if (!module)
@@ -52,11 +53,16 @@ llvm::Expected<Output> CpuHarness::run(const TestCase &test, unsigned threads) {
     return llvm::createStringError(compiled.error);
   const AttentionProblem &p = test.problem;
   Output out = makeOutput(test);
-  std::vector<CpuArgument> arguments{argumentOf(p.q), argumentOf(p.k), argumentOf(p.v)};
+  std::vector<CpuArgument> arguments{argumentOf(p.q), argumentOf(p.k),
+                                     argumentOf(p.v)};
   if (!p.kvLengths.empty())
-    arguments.push_back({const_cast<int32_t *>(p.kvLengths.data()), {int64_t(p.kvLengths.size())}, {}});
+    arguments.push_back({const_cast<int32_t *>(p.kvLengths.data()),
+                         {int64_t(p.kvLengths.size())},
+                         {}});
   for (const Capture &capture : p.captures)
-    arguments.push_back({const_cast<float *>(capture.data.data()), {capture.shape.begin(), capture.shape.end()}, {}});
+    arguments.push_back({const_cast<float *>(capture.data.data()),
+                         {capture.shape.begin(), capture.shape.end()},
+                         {}});
   arguments.push_back(argumentOf(out.o));
   if (test.withLse)
     arguments.push_back({out.lse.data(), {p.batch(), p.heads(), p.sq()}, {}});
@@ -65,7 +71,8 @@ llvm::Expected<Output> CpuHarness::run(const TestCase &test, unsigned threads) {
   return out;
 }
 
-std::string CpuHarness::runAndJudge(const TestCase &test, Judge &judge, unsigned threads) {
+std::string CpuHarness::runAndJudge(const TestCase &test, Judge &judge,
+                                    unsigned threads) {
   llvm::Expected<Output> out = run(test, threads);
   bool strided = test.problem.q.strides[3] != 1;
   if (strided && out)
@@ -78,7 +85,8 @@ std::string CpuHarness::runAndJudge(const TestCase &test, Judge &judge, unsigned
   if (error.find("copy it to that form first") == std::string::npos)
     return test.name + ": refused for another reason: " + error;
   TestCase copied = test;
-  for (HostTensor *t : {&copied.problem.q, &copied.problem.k, &copied.problem.v})
+  for (HostTensor *t :
+       {&copied.problem.q, &copied.problem.k, &copied.problem.v})
     *t = denseCopy(*t, test.problem.layout);
   return runAndJudge(copied, judge, threads);
 }

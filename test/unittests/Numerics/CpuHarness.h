@@ -14,8 +14,8 @@ namespace flashc::test {
 struct CompiledKernel {
   std::unique_ptr<CpuKernel> kernel;
   std::string error;
-  /// The tiles asked for by name do not fit, so `auto` was used; this is what the
-  /// compiler said.
+  /// The tiles asked for by name do not fit, so `auto` was used; this is what
+  /// the compiler said.
   std::string refusedTiles;
 };
 
@@ -23,11 +23,14 @@ struct CompiledKernel {
 class CpuHarness {
 public:
   const CompiledKernel &kernel(const reference::TestCase &test);
-  /// Arrays that lie as the case has them; the kernel's own refusal as an error.
-  llvm::Expected<Output> run(const reference::TestCase &test, unsigned threads = 0);
-  /// `run` and `judge`: empty, or what is wrong. An array whose last stride is not 1
-  /// must be refused, and is copied then.
-  std::string runAndJudge(const reference::TestCase &test, Judge &judge, unsigned threads = 0);
+  /// Arrays that lie as the case has them; the kernel's own refusal as an
+  /// error.
+  llvm::Expected<Output> run(const reference::TestCase &test,
+                             unsigned threads = 0);
+  /// `run` and `judge`: empty, or what is wrong. An array whose last stride is
+  /// not 1 must be refused, and is copied then.
+  std::string runAndJudge(const reference::TestCase &test, Judge &judge,
+                          unsigned threads = 0);
   size_t kernelCount() const { return kernels.size(); }
 
 private:

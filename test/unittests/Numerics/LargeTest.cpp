@@ -1,5 +1,6 @@
 // Case 14's other half: byte offsets past 2^31 and 2^32. The arrays are strided
-// views of memory that is reserved and never touched but where the elements are.
+// views of memory that is reserved and never touched but where the elements
+// are.
 #include "unittests/Catch.h"
 #include "unittests/Numerics/CpuHarness.h"
 
@@ -16,8 +17,9 @@ namespace {
 class Reserve {
 public:
   explicit Reserve(size_t bytes)
-      : bytes(bytes), base(mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
-                                MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)) {}
+      : bytes(bytes),
+        base(mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
+                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)) {}
   ~Reserve() { munmap(base, bytes); }
   Reserve(const Reserve &) = delete;
   bool ok() const { return base != MAP_FAILED; }
@@ -28,7 +30,8 @@ private:
   void *base;
 };
 
-template <typename F> void eachRow(const std::array<int64_t, 4> &shape, F visit) {
+template <typename F>
+void eachRow(const std::array<int64_t, 4> &shape, F visit) {
   for (int64_t b = 0; b < shape[0]; ++b)
     for (int64_t h = 0; h < shape[1]; ++h)
       for (int64_t s = 0; s < shape[2]; ++s)
@@ -36,12 +39,15 @@ template <typename F> void eachRow(const std::array<int64_t, 4> &shape, F visit)
 }
 
 /// Copies rows between a tensor and the view of `strides` (elements) on `far`.
-void copyRows(HostTensor &near, char *far, const std::array<int64_t, 4> &strides, bool toFar) {
+void copyRows(HostTensor &near, char *far,
+              const std::array<int64_t, 4> &strides, bool toFar) {
   int64_t bytes = elementBytes(near.element);
   eachRow(near.shape, [&](int64_t b, int64_t h, int64_t s) {
-    char *there = far + (b * strides[0] + h * strides[1] + s * strides[2]) * bytes;
+    char *there =
+        far + (b * strides[0] + h * strides[1] + s * strides[2]) * bytes;
     char *here = near.data() + (near.index(b, h, s, 0) - near.offset) * bytes;
-    std::memcpy(toFar ? there : here, toFar ? here : there, near.shape[3] * bytes);
+    std::memcpy(toFar ? there : here, toFar ? here : there,
+                near.shape[3] * bytes);
   });
 }
 
@@ -54,7 +60,8 @@ void compareFar(const TestCase &test, const std::array<int64_t, 4> &strides) {
   CHECK(judge.judge(test, *dense) == "");
 
   constexpr size_t kReserve = size_t(9) << 30;
-  Reserve memory[4] = {Reserve(kReserve), Reserve(kReserve), Reserve(kReserve), Reserve(kReserve)};
+  Reserve memory[4] = {Reserve(kReserve), Reserve(kReserve), Reserve(kReserve),
+                       Reserve(kReserve)};
   AttentionProblem p = test.problem;
   HostTensor o = makeOutput(test).o;
   HostTensor *tensors[4] = {&p.q, &p.k, &p.v, &o};

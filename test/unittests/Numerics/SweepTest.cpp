@@ -25,7 +25,8 @@ struct Worker {
     for (uint64_t seed = 0; seed < kDraws; ++seed) {
       if (seed % kKernels % workers != mine)
         continue;
-      TestCase test = drawProblem(seed, {.kernels = kKernels, .maxWork = 50'000'000});
+      TestCase test =
+          drawProblem(seed, {.kernels = kKernels, .maxWork = 50'000'000});
       ++draws;
       std::string verdict = harness.runAndJudge(test, judge, /*threads=*/1);
       if (!verdict.empty())
@@ -41,7 +42,8 @@ struct Worker {
 
 TEST_CASE("cpu sweep: 512 draws agree with the oracle") {
   auto start = std::chrono::steady_clock::now();
-  std::vector<Worker> workers(std::max(1u, std::thread::hardware_concurrency()));
+  std::vector<Worker> workers(
+      std::max(1u, std::thread::hardware_concurrency()));
   std::vector<std::thread> threads;
   for (size_t n = 0; n < workers.size(); ++n)
     threads.emplace_back([&workers, n] { workers[n].run(n, workers.size()); });
@@ -57,13 +59,17 @@ TEST_CASE("cpu sweep: 512 draws agree with the oracle") {
     for (const std::string &line : worker.wrong)
       FAIL_CHECK(line);
     for (const std::string &line : worker.refused)
-      if (line.find("over") == std::string::npos && line.find("more than") == std::string::npos &&
+      if (line.find("over") == std::string::npos &&
+          line.find("more than") == std::string::npos &&
           line.find("fit") == std::string::npos)
         FAIL_CHECK("tiles refused for no budget: " << line);
   }
   CHECK(draws == kDraws);
   CHECK(refused <= draws / 4);
-  std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
-  std::cout << "cpu sweep: " << draws << " draws, " << refused << " with tiles over the budget (run with auto), "
-            << seconds.count() << " s, largest rms error " << worst << " of the unfused" << std::endl;
+  std::chrono::duration<double> seconds =
+      std::chrono::steady_clock::now() - start;
+  std::cout << "cpu sweep: " << draws << " draws, " << refused
+            << " with tiles over the budget (run with auto), "
+            << seconds.count() << " s, largest rms error " << worst
+            << " of the unfused" << std::endl;
 }

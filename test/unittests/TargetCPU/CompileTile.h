@@ -15,10 +15,10 @@
 
 namespace flashc::test {
 
-/// A kernel, with `bits` of vectors (0: this machine's); throws what failed. With
-/// `fromAttn` the text is one level higher.
-inline std::unique_ptr<CpuKernel> compileTile(llvm::StringRef text, int64_t bits = 0,
-                                              bool fromAttn = false) {
+/// A kernel, with `bits` of vectors (0: this machine's); throws what failed.
+/// With `fromAttn` the text is one level higher.
+inline std::unique_ptr<CpuKernel>
+compileTile(llvm::StringRef text, int64_t bits = 0, bool fromAttn = false) {
   mlir::DialectRegistry registry;
   registerAllDialects(registry);
   mlir::MLIRContext context(registry, mlir::MLIRContext::Threading::DISABLED);

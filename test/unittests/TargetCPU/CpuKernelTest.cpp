@@ -1,5 +1,5 @@
-// A whole kernel on the CPU: values against the oracle for every vector width, any
-// number of threads, and what is refused before it runs.
+// A whole kernel on the CPU: values against the oracle for every vector width,
+// any number of threads, and what is refused before it runs.
 #include "unittests/Catch.h"
 #include "unittests/TargetCPU/CompileTile.h"
 
@@ -16,7 +16,8 @@ using flashc::test::argument;
 
 namespace {
 std::string readTest(const char *name) {
-  auto file = llvm::MemoryBuffer::getFile(std::string(FLASHC_TEST_DIR "/") + name);
+  auto file =
+      llvm::MemoryBuffer::getFile(std::string(FLASHC_TEST_DIR "/") + name);
   return file ? (*file)->getBuffer().str() : "";
 }
 
@@ -40,12 +41,16 @@ struct Output {
   std::vector<float> lse;
 };
 
-Output run(const CpuKernel &kernel, const AttentionProblem &p, unsigned threads = 0) {
-  Output out{HostTensor::dense(p.dtype(), {p.batch(), p.heads(), p.sq(), p.valueHeadDim()}, p.layout),
+Output run(const CpuKernel &kernel, const AttentionProblem &p,
+           unsigned threads = 0) {
+  Output out{HostTensor::dense(p.dtype(),
+                               {p.batch(), p.heads(), p.sq(), p.valueHeadDim()},
+                               p.layout),
              std::vector<float>(p.batch() * p.heads() * p.sq(), 7)};
   CpuArgument lse{out.lse.data(), {p.batch(), p.heads(), p.sq()}, {}};
   llvm::Error error = kernel.run(
-      {argument(p.q), argument(p.k), argument(p.v), argument(out.o), lse}, threads);
+      {argument(p.q), argument(p.k), argument(p.v), argument(out.o), lse},
+      threads);
   if (error)
     throw std::runtime_error(llvm::toString(std::move(error)));
   return out;
@@ -60,7 +65,8 @@ TEST_CASE("cpu: the hand-written causal kernel agrees with the oracle") {
     auto kernel = test::compileTile(text, bits);
     CHECK(kernel->name() == "causal");
     CHECK(kernel->qBlock() == 128);
-    for (auto [sq, sk] : {std::pair<int64_t, int64_t>{200, 333}, {1, 65}, {300, 130}, {5, 0}}) {
+    for (auto [sq, sk] :
+         {std::pair<int64_t, int64_t>{200, 333}, {1, 65}, {300, 130}, {5, 0}}) {
       INFO(bits << " bits, Sq " << sq << ", Sk " << sk);
       AttentionProblem p = causalProblem(sq, sk);
       Output out = run(*kernel, p);
@@ -88,19 +94,26 @@ TEST_CASE("cpu: an empty grid runs nothing") {
 TEST_CASE("cpu: arguments that do not fit are refused") {
   auto kernel = test::compileTile(readTest("Pipelines/expanded-causal.mlir"));
   AttentionProblem p = causalProblem(3, 3);
-  std::vector<CpuArgument> good{argument(p.q), argument(p.k), argument(p.v), argument(p.q),
+  std::vector<CpuArgument> good{argument(p.q),
+                                argument(p.k),
+                                argument(p.v),
+                                argument(p.q),
                                 {p.q.data(), {2, 4, 3}, {}}};
   auto message = [&](std::vector<CpuArgument> arguments) {
     return llvm::toString(kernel->run(arguments));
   };
-  CHECK(message({good[0]}) == "kernel 'causal' takes 5 arguments, but there are 1; pass those of its tile.kernel in order");
+  CHECK(message({good[0]}) == "kernel 'causal' takes 5 arguments, but there "
+                              "are 1; pass those of its tile.kernel in order");
   auto bad = good;
   bad[1].sizes = {2, 2, 3};
-  CHECK_THAT(message(bad), Catch::Contains("argument 1") && Catch::Contains("rank 3; pass rank 4"));
+  CHECK_THAT(message(bad), Catch::Contains("argument 1") &&
+                               Catch::Contains("rank 3; pass rank 4"));
   bad = good;
   bad[2].sizes[3] = 32;
-  CHECK_THAT(message(bad), Catch::Contains("argument 2") && Catch::Contains("sizes 2x2x3x32"));
+  CHECK_THAT(message(bad), Catch::Contains("argument 2") &&
+                               Catch::Contains("sizes 2x2x3x32"));
   bad = good;
   bad[0].strides[3] = 2;
-  CHECK_THAT(message(bad), Catch::Contains("argument 0") && Catch::Contains("strides 768, 64, 256, 2"));
+  CHECK_THAT(message(bad), Catch::Contains("argument 0") &&
+                               Catch::Contains("strides 768, 64, 256, 2"));
 }
