@@ -62,15 +62,20 @@ void KernelEmitter::emitPut(warp::PutOp op) {
   Value inside = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, block,
                                        toI32(scalar(from.getHi())));
   callWithCondition(inside, [&] {
-    Value row = arith::MulIOp::create(b, block, i32(type.getShape()[0]));
+    Value row = inlineAsm(b.getI32Type(),
+                          fmt::format("mul.lo.s32 $0, $1, {};",
+                                      type.getShape()[0]),
+                          "=r,r", block);
     Value limit = from.getLimit() ? toI32(scalar(from.getLimit()))
                                   : view.sizes[2];
     Value start = headAddress(view, from.getBatch(), from.getHead());
-    // In a loop, one pointer a channel lives; all else is made anew.
+    // In a loop, one pointer a channel lives, which LLVM must not take apart
+    // again into base and offset; all else is made anew.
     auto make = [&] {
-      return threadAddress(view,
-                           headAddress(view, from.getBatch(), from.getHead()),
-                           type.getBufferType());
+      Value address = threadAddress(
+          view, headAddress(view, from.getBatch(), from.getHead()),
+          type.getBufferType());
+      return inlineAsm(address.getType(), "mov.b64 $0, $1;", "=l,l", address);
     };
     Value own = isa<warp::KernelOp>(op->getParentOp())
                     ? make()

@@ -155,6 +155,8 @@ private:
   /// i64 element offset of row 0 of (batch, head).
   Value headOffset(const View &view, Value batch, Value head);
   void startSegment();
+  Value freshSize(const View &view, unsigned dim);
+  mlir::LogicalResult remakeScalars(mlir::Operation *end);
   /// Runs `make` with the builder at the segment's start, once a key.
   Value atEntry(const std::string &key, llvm::function_ref<Value()> make);
   void callWithCondition(Value condition, llvm::function_ref<void()> then);

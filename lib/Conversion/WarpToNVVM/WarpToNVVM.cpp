@@ -141,6 +141,21 @@ void KernelEmitter::startSegment() {
   b.setInsertionPointToEnd(after);
 }
 
+// After a loop, the coordinates and what follows from them are made again from
+// the block's id: a few divisions a block instead of registers that the loop lacks.
+LogicalResult KernelEmitter::remakeScalars(Operation *end) {
+  for (Operation &op : *end->getBlock()) {
+    if (&op == end)
+      return success();
+    if (auto program = dyn_cast<warp::ProgramOp>(op))
+      emitProgram(program);
+    else if (isa<memref::DimOp>(op) || isa<arith::ArithDialect>(op.getDialect()))
+      if (failed(emitScalar(&op, scalars)))
+        return failure();
+  }
+  return success();
+}
+
 LogicalResult KernelEmitter::emitBlock(Block &block) {
   for (Operation &op : block)
     if (failed(emitOp(&op)))
@@ -185,19 +200,28 @@ LogicalResult KernelEmitter::emitOp(Operation *op) {
       .Default([&](Operation *op) { return emitScalar(op, scalars); });
 }
 
+// A size as its parameter says, read anew: what follows from it is not shared with
+// code on the other side of a loop.
+Value KernelEmitter::freshSize(const View &view, unsigned dim) {
+  if (!view.type.isDynamicDim(dim))
+    return view.sizes[dim];
+  return inlineAsm(b.getI32Type(), "mov.b32 $0, $1;", "=r,r", view.sizes[dim]);
+}
+
 // The program's coordinates from a one-dimensional grid: query block fastest,
 // then head, then batch.
 void KernelEmitter::emitProgram(warp::ProgramOp op) {
   const View &query = views[kernel.getBody().getArgument(0)];
   Value qBlock = i32(kernel.getQBlock());
-  Value id = NVVM::BlockIdXOp::create(b, b.getI32Type());
-  Value rounded =
-      arith::AddIOp::create(b, query.sizes[2], i32(kernel.getQBlock() - 1));
+  Value id = inlineAsm(b.getI32Type(), "mov.u32 $0, %ctaid.x;", "=r", {});
+  Value rounded = arith::AddIOp::create(b, freshSize(query, 2),
+                                        i32(kernel.getQBlock() - 1));
   Value blocks = arith::DivUIOp::create(b, rounded, qBlock);
   Value block = arith::RemUIOp::create(b, id, blocks);
   Value rest = arith::DivUIOp::create(b, id, blocks);
-  Value head = arith::RemUIOp::create(b, rest, query.sizes[1]);
-  Value batch = arith::DivUIOp::create(b, rest, query.sizes[1]);
+  Value heads = freshSize(query, 1);
+  Value head = arith::RemUIOp::create(b, rest, heads);
+  Value batch = arith::DivUIOp::create(b, rest, heads);
   if (op.getLongestFirst()) {
     Value last = arith::SubIOp::create(b, blocks, i32(1));
     block = arith::SubIOp::create(b, last, block);
@@ -274,9 +298,10 @@ LogicalResult KernelEmitter::emitFor(scf::ForOp op) {
   if (failed(emitBody(*op.getBody(), loop.getBody())))
     return failure();
   bindRegisters(op.getResults(), loop.getResults());
-  if (isOutermost)
-    startSegment();
-  return success();
+  if (!isOutermost)
+    return success();
+  startSegment();
+  return remakeScalars(op);
 }
 
 LogicalResult KernelEmitter::emitIf(scf::IfOp op) {
@@ -316,7 +341,7 @@ LogicalResult KernelEmitter::emitScalar(Operation *op, IRMapping &map) {
     auto view = views.find(dim.getSource());
     if (!index || view == views.end())
       return op->emitOpError("expects a constant dimension of an argument");
-    map.map(dim.getResult(), toIndex(view->second.sizes[*index]));
+    map.map(dim.getResult(), toIndex(freshSize(view->second, *index)));
     return success();
   }
   if (auto load = dyn_cast<memref::LoadOp>(op)) {
