@@ -130,7 +130,10 @@ Value KernelEmitter::rowOrigin(Value origin, warp::FragmentType type) {
     Value first = arith::MulIOp::create(b, warpId, i32(warpRows));
     return arith::AddIOp::create(b, first, quad);
   });
-  return arith::AddIOp::create(b, toI32(scalar(origin)), laneRow);
+  Value row = arith::AddIOp::create(b, toI32(scalar(origin)), laneRow);
+  // What a mask derives from its rows is cheap to make and many registers to
+  // keep: the copy keeps LLVM from hoisting it.
+  return inlineAsm(b.getI32Type(), "mov.b32 $0, $1;", "=r,r", row);
 }
 
 Value KernelEmitter::columnOrigin(Value origin) {
