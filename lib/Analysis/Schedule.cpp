@@ -1,9 +1,9 @@
 //===- Schedule.cpp - Tile sizes from a target's budgets ------------------===//
 //
-// In: what is computed and where. Out: the schedule. Candidates are all shapes
-// whose blocks are powers of two times 16 rows: sequence lengths in practice
-// are multiples of 64 or 128, and a block that does not divide them leaves a
-// masked tail on every row block. Other shapes are for "QxK".
+// In: what is computed and where. Out: the schedule. Candidates are shapes
+// whose query blocks are powers of two times 16 rows and whose key blocks are
+// such or half as much again: few, since a block that does not divide the
+// lengths leaves a masked tail on every row block. Other shapes are for "QxK".
 //
 //===----------------------------------------------------------------------===//
 #include "flashc/Analysis/Schedule.h"
@@ -33,6 +33,11 @@ constexpr int64_t kWarpCounts[] = {1, 2, 4, 8};
 /// Registers besides S, O and Q: rows, addresses, B fragments, loop counters.
 constexpr int64_t kOtherRegisters = 48;
 constexpr int64_t kScoreRegisters = 8;
+/// Most registers of scores in a kernel with masked blocks: with 112 and more,
+/// ptxas was seen to spill a few bytes whatever else is live.
+constexpr int64_t kMaskedScores = 96;
+/// Key blocks that "auto" tries.
+constexpr int64_t kKeyBlocks[] = {16, 32, 48, 64, 96, 128, 256};
 /// A CPU tile of this many rows keeps a microkernel busy and a row sum short.
 constexpr int64_t kCpuRows = 64;
 
@@ -49,7 +54,8 @@ public:
 private:
   llvm::Error checkRequest() const;
   llvm::SmallVector<Schedule> completions(int64_t q, int64_t kv) const;
-  std::optional<Schedule> bestOf(int64_t q, int64_t kv) const;
+  std::optional<Schedule> bestOf(int64_t q, int64_t kv,
+                                 bool mayBeTight = true) const;
   llvm::Expected<Schedule> chooseAuto() const;
   llvm::Expected<Schedule> choosePaper() const;
   llvm::Expected<Schedule> chooseExact() const;
@@ -63,6 +69,13 @@ private:
   bool fits(const Schedule &s) const {
     return s.sharedBytes <= s.sram &&
            (target.isCPU || s.registersEstimate <= registerLimit(s.warps));
+  }
+  bool isRoomy(const Schedule &s) const {
+    if (target.isCPU)
+      return true;
+    if (request.isMasked && s.q / s.warps * s.kv / 32 > kMaskedScores)
+      return false;
+    return estimateRegistersWithoutSpill(request, s) <= registerLimit(s.warps);
   }
 
   const ScheduleRequest &request;
@@ -131,14 +144,15 @@ llvm::SmallVector<Schedule> Chooser::completions(int64_t q, int64_t kv) const {
 
 /// The cheapest way to run blocks of q x kv that fits; equal costs go to fewer
 /// bytes and then to fewer registers.
-std::optional<Schedule> Chooser::bestOf(int64_t q, int64_t kv) const {
+std::optional<Schedule> Chooser::bestOf(int64_t q, int64_t kv,
+                                        bool mayBeTight) const {
   std::optional<Schedule> best;
   auto key = [&](const Schedule &s) {
     double cost = target.isCPU ? 0.0 : getCost(request, s, target);
     return std::make_tuple(cost, s.sharedBytes, s.registersEstimate);
   };
   for (const Schedule &s : completions(q, kv))
-    if (fits(s) && (!best || key(s) < key(*best)))
+    if (fits(s) && (mayBeTight || isRoomy(s)) && (!best || key(s) < key(*best)))
       best = s;
   return best;
 }
@@ -155,8 +169,8 @@ llvm::Expected<Schedule> Chooser::chooseAuto() const {
   }
   double bestCost = 0;
   for (int64_t q = kRowStep; q <= 256; q *= 2)
-    for (int64_t kv = kRowStep; kv <= 256; kv *= 2) {
-      std::optional<Schedule> s = bestOf(q, kv);
+    for (int64_t kv : kKeyBlocks) {
+      std::optional<Schedule> s = bestOf(q, kv, /*mayBeTight=*/false);
       if (!s)
         continue;
       double cost = getCost(request, *s, target);
@@ -302,6 +316,18 @@ int64_t estimateRegisters(const ScheduleRequest &request,
       schedule.qInRegisters ? rows * padded(request.headDim) / 64 : 0;
   return scores + output + queries + kOtherRegisters +
          (request.hasScore ? kScoreRegisters : 0);
+}
+
+// Measured on d 64, 96, 128 and 256 at 32 and 16 rows a warp: the accumulator,
+// live throughout, costs an eighth more than its size, and the scores of a
+// masked block a quarter more.
+int64_t estimateRegistersWithoutSpill(const ScheduleRequest &request,
+                                      const Schedule &schedule) {
+  int64_t rows = schedule.q / schedule.warps;
+  int64_t output = rows * padded(request.valueHeadDim) / 32;
+  int64_t scores = rows * schedule.kv / 32;
+  return estimateRegisters(request, schedule) + output / 8 +
+         (request.isMasked ? scores / 4 : 0);
 }
 
 llvm::Expected<Schedule> chooseSchedule(const ScheduleRequest &request,

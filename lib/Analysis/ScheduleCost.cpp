@@ -8,8 +8,9 @@
 // scores computed for nothing at the diagonal and the tails.
 //
 // The constants are those of the sm_80 whitepaper where it gives them; the rest
-// is set so that the shapes measured best for FlashAttention-2 on A100 (128x128
-// at d = 64, 128x64 above, 4 warps up to d = 128 and 8 beyond) come out first.
+// is set so that the shapes measured best on an H200 (128x128 or, masked,
+// 128x96 at d = 64; 128x64 at 96; 128x48 at 128, the largest without a spill)
+// and FlashAttention-2's on A100 (128x64 with 8 warps beyond) come out first.
 // The unit test holds them in place.
 //
 //===----------------------------------------------------------------------===//
@@ -26,7 +27,7 @@ constexpr double kL2BytesPerCycle = 48; // of one multiprocessor's share
 /// max, fma, add, half a conversion and moves on 128 lanes; exp2 on 16.
 constexpr double kScalarCyclesPerScore = 6.0 / 128 + 1.0 / 16;
 /// Shuffles, subtraction, compare and vote of one row, spread over its scores.
-constexpr double kScalarCyclesPerRow = 1.6;
+constexpr double kScalarCyclesPerRow = 2.4;
 /// Barriers and latencies of one key block; a second resident block fills part.
 constexpr double kBlockCyclesAlone = 160, kBlockCyclesShared = 100;
 /// Half a block of the typical length is computed and masked away.
@@ -78,6 +79,9 @@ double getCost(const ScheduleRequest &request, const Schedule &schedule,
   double exposed = std::min(1.0, (alone ? kAlonePenalty : 1.0) / chains);
   double cycles = busiest + exposed * (sum - busiest);
   double waste = 1 + kv / kKeysOfWaste + q / kRowsOfWaste;
+  // Lengths are mostly multiples of a power of two.
+  if (!llvm::isPowerOf2_64(schedule.kv))
+    waste += kv / (2 * kKeysOfWaste);
   return cycles * waste +
          (alone ? kBlockCyclesAlone : kBlockCyclesShared) / (q * kv);
 }

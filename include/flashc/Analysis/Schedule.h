@@ -25,6 +25,8 @@ struct ScheduleRequest {
   ElementKind element = ElementKind::F16;
   /// Whether scalar code runs on every score: it needs registers of its own.
   bool hasScore = false;
+  /// Whether some key blocks are masked: their code needs registers for it.
+  bool isMasked = false;
   /// "auto", "paper" or "QxK" (rows of a query block x rows of a key block).
   std::string tiles = "auto";
   /// Depth of the K and V rings, and warps of a block; 0: chosen.
@@ -61,6 +63,12 @@ int64_t getSharedBytes(const ScheduleRequest &request, const Schedule &schedule,
 /// is not counted: it takes S's place as S is consumed.
 int64_t estimateRegisters(const ScheduleRequest &request,
                           const Schedule &schedule);
+
+/// The same with room for what ptxas keeps in flight: at or below the register
+/// limit, ptxas 13.0 was seen to spill nothing. "auto" chooses by this one,
+/// while "QxK" may spill a few bytes if it is asked to.
+int64_t estimateRegistersWithoutSpill(const ScheduleRequest &request,
+                                      const Schedule &schedule);
 
 /// The schedule for `request` on `target`.
 /// * "auto": of all candidates that fit both budgets, the cheapest by the cost

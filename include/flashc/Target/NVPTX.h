@@ -36,7 +36,7 @@ llvm::Expected<std::string> translateToPTX(mlir::ModuleOp module,
 /// What ptxas made of one kernel.
 struct PtxasResult {
   std::string cubin;
-  int64_t registers = 0; // a thread
+  int64_t registers = 0;                   // a thread
   int64_t spillStores = 0, spillLoads = 0; // bytes a thread
   std::string log;
 };

@@ -154,6 +154,7 @@ ScheduleRequest ConvertAttnToTile::getRequest(attn::ForwardOp op) {
                     : element.isBF16() ? ElementKind::BF16
                                        : ElementKind::F32;
   request.hasScore = op.hasScore();
+  request.isMasked = op.getMask().has_value() || op.getKvLengths();
   request.tiles = tiles;
   request.stages = stages;
   request.warps = warps;

@@ -2,8 +2,9 @@
 // between global and shared memory.
 //
 // A buffer is copied slab by slab in pieces of 16 bytes: thread t has piece
-// t % pieces of row t / pieces, and then every (threads / pieces)-th row. So neighbouring
-// threads read neighbouring addresses, and a thread's swizzle stays the same.
+// t % pieces of row t / pieces, and then every (threads / pieces)-th row. So
+// neighbouring threads read neighbouring addresses, and a thread's swizzle
+// stays the same.
 #include "KernelEmitter.h"
 
 #include "flashc/Conversion/Passes.h"
@@ -34,12 +35,12 @@ Value KernelEmitter::slot(const Channel &channel, Value block) {
   auto type = cast<warp::ChannelType>(op.getChannel().getType());
   if (type.getDepth() == 1)
     return channel.base;
-  Value nth = arith::SubIOp::create(b, toI32(scalar(block)),
-                                    toI32(scalar(op.getLo())));
+  Value nth =
+      arith::SubIOp::create(b, toI32(scalar(block)), toI32(scalar(op.getLo())));
   Value index = arith::RemUIOp::create(b, nth, i32(type.getDepth()));
-  return gep(channel.base,
-             arith::MulIOp::create(b, index,
-                                   i32(type.getBytes() / type.getDepth())));
+  return gep(
+      channel.base,
+      arith::MulIOp::create(b, index, i32(type.getBytes() / type.getDepth())));
 }
 
 void KernelEmitter::commitCopies() {
@@ -62,12 +63,12 @@ void KernelEmitter::emitPut(warp::PutOp op) {
   Value inside = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, block,
                                        toI32(scalar(from.getHi())));
   callWithCondition(inside, [&] {
-    Value row = inlineAsm(b.getI32Type(),
-                          fmt::format("mul.lo.s32 $0, $1, {};",
-                                      type.getShape()[0]),
-                          "=r,r", block);
-    Value limit = from.getLimit() ? toI32(scalar(from.getLimit()))
-                                  : view.sizes[2];
+    Value row =
+        inlineAsm(b.getI32Type(),
+                  fmt::format("mul.lo.s32 $0, $1, {};", type.getShape()[0]),
+                  "=r,r", block);
+    Value limit =
+        from.getLimit() ? toI32(scalar(from.getLimit())) : view.sizes[2];
     Value start = headAddress(view, from.getBatch(), from.getHead());
     // In a loop, one pointer a channel lives, which LLVM must not take apart
     // again into base and offset; all else is made anew.
@@ -93,8 +94,7 @@ void KernelEmitter::emitGet(warp::GetOp op) {
 
 void KernelEmitter::emitCopyIn(warp::CopyInOp op) {
   const View &view = views[op.getView()];
-  Value limit =
-      op.getLimit() ? toI32(scalar(op.getLimit())) : view.sizes[2];
+  Value limit = op.getLimit() ? toI32(scalar(op.getLimit())) : view.sizes[2];
   auto type = cast<warp::BufferType>(op.getBuffer().getType());
   Value start = headAddress(view, op.getBatch(), op.getHead());
   copyTileIn(view, start, threadAddress(view, start, type),
@@ -130,8 +130,7 @@ KernelEmitter::CopyPlan KernelEmitter::planCopy(warp::BufferType type) {
 
 // Element 0 of (batch, head).
 Value KernelEmitter::headAddress(const View &view, Value batch, Value head) {
-  return elementAddress(view,
-                        headOffset(view, scalar(batch), scalar(head)));
+  return elementAddress(view, headOffset(view, scalar(batch), scalar(head)));
 }
 
 // This thread's first piece of the head's first rows.
@@ -141,9 +140,8 @@ Value KernelEmitter::threadAddress(const View &view, Value headStart,
   Value offset = arith::AddIOp::create(
       b, arith::MulIOp::create(b, wide(plan.row), view.strides[2]),
       wide(plan.column));
-  return LLVM::GEPOp::create(b, headStart.getType(),
-                             view.type.getElementType(), headStart,
-                             ArrayRef<LLVM::GEPArg>{offset});
+  return LLVM::GEPOp::create(b, headStart.getType(), view.type.getElementType(),
+                             headStart, ArrayRef<LLVM::GEPArg>{offset});
 }
 
 // Calls `piece` for each of this thread's pieces: shared and global address,
@@ -159,23 +157,21 @@ void KernelEmitter::forEachPiece(
   int64_t rows = type.getShape()[0], segment = type.getSegment();
   Value first = arith::AddIOp::create(b, row, plan.row);
   Value offset = arith::MulIOp::create(b, wide(row), view.strides[2]);
-  Value global = LLVM::GEPOp::create(b, own.getType(),
-                                     view.type.getElementType(), own,
-                                     ArrayRef<LLVM::GEPArg>{offset});
+  Value global =
+      LLVM::GEPOp::create(b, own.getType(), view.type.getElementType(), own,
+                          ArrayRef<LLVM::GEPArg>{offset});
   Value step = opaqueProduct(view.strides[2], plan.rowsPerStep * 2);
   for (int64_t done = 0; done < rows; done += plan.rowsPerStep) {
     // With few threads a step is shorter than the swizzle's period.
-    int64_t turn =
-        done / plan.swizzle.rowGroup() % plan.swizzle.pieces();
-    Value lanes = turn ? arith::XOrIOp::create(b, plan.lane, i32(turn * 16))
-                             .getResult()
-                       : plan.lane;
+    int64_t turn = done / plan.swizzle.rowGroup() % plan.swizzle.pieces();
+    Value lanes =
+        turn ? arith::XOrIOp::create(b, plan.lane, i32(turn * 16)).getResult()
+             : plan.lane;
     Value inside = arith::CmpIOp::create(
         b, arith::CmpIPredicate::slt,
         arith::AddIOp::create(b, first, i32(done)), limit);
     auto copyRow = [&] {
-      for (int64_t column = 0; column < type.getShape()[1];
-           column += segment) {
+      for (int64_t column = 0; column < type.getShape()[1]; column += segment) {
         Value address =
             gep(gep(buffer, lanes), column / segment * slabBytes(type) +
                                         done * plan.swizzle.pitch());
@@ -198,8 +194,9 @@ void KernelEmitter::forEachPiece(
 // registers that live through the loop. The side effect keeps LLVM from
 // sharing it.
 Value KernelEmitter::opaqueProduct(Value stride, int64_t factor) {
-  return inlineAsm(b.getI64Type(), fmt::format("mul.lo.s64 $0, $1, {};", factor),
-                   "=l,l", stride);
+  return inlineAsm(b.getI64Type(),
+                   fmt::format("mul.lo.s64 $0, $1, {};", factor), "=l,l",
+                   stride);
 }
 
 // The type that moves `bytes` bytes in one instruction.
@@ -229,13 +226,14 @@ void KernelEmitter::copyTileIn(const View &view, Value headStart, Value own,
   forEachPiece(view, own, row, limit, buffer, type,
                [&](Value address, Value source, Value inside, Value column,
                    int64_t firstColumn) {
-    for (int64_t done = 0; done < 16; done += bytes) {
-      Value valid = insideColumns(inside, column, done / 2,
-                                  firstColumn + type.getSegment(), columns);
-      copyPieceIn(gep(address, done), gep(source, done), valid, headStart,
-                  bytes);
-    }
-  });
+                 for (int64_t done = 0; done < 16; done += bytes) {
+                   Value valid =
+                       insideColumns(inside, column, done / 2,
+                                     firstColumn + type.getSegment(), columns);
+                   copyPieceIn(gep(address, done), gep(source, done), valid,
+                               headStart, bytes);
+                 }
+               });
 }
 
 // Zero where not valid; nothing is read then. The synchronous form reads the
@@ -262,50 +260,48 @@ void KernelEmitter::emitCopyOut(warp::CopyOutOp op) {
   const View &view = views[op.getView()];
   auto type = cast<warp::BufferType>(op.getBuffer().getType());
   int64_t bytes = copyBytes(view.type), columns = view.type.getShape()[3];
-  Value own = threadAddress(
-      view, headAddress(view, op.getBatch(), op.getHead()), type);
-  forEachPiece(view, own, toI32(scalar(op.getRow())), view.sizes[2],
-               buffers[op.getBuffer()], type,
-               [&](Value address, Value target, Value inside, Value column,
-                   int64_t firstColumn) {
-    Type transfer = transferType(b, bytes);
-    for (int64_t done = 0; done < 16; done += bytes) {
-      Value valid = insideColumns(inside, column, done / 2,
-                                  firstColumn + type.getSegment(), columns);
-      callWithCondition(valid, [&] {
-        Value value = LLVM::LoadOp::create(b, transfer, gep(address, done),
-                                           unsigned(bytes));
-        LLVM::StoreOp::create(b, value, gep(target, done), unsigned(bytes));
+  Value own =
+      threadAddress(view, headAddress(view, op.getBatch(), op.getHead()), type);
+  forEachPiece(
+      view, own, toI32(scalar(op.getRow())), view.sizes[2],
+      buffers[op.getBuffer()], type,
+      [&](Value address, Value target, Value inside, Value column,
+          int64_t firstColumn) {
+        Type transfer = transferType(b, bytes);
+        for (int64_t done = 0; done < 16; done += bytes) {
+          Value valid = insideColumns(inside, column, done / 2,
+                                      firstColumn + type.getSegment(), columns);
+          callWithCondition(valid, [&] {
+            Value value = LLVM::LoadOp::create(b, transfer, gep(address, done),
+                                               unsigned(bytes));
+            LLVM::StoreOp::create(b, value, gep(target, done), unsigned(bytes));
+          });
+        }
       });
-    }
-  });
 }
 
 void KernelEmitter::emitStoreRows(warp::StoreRowsOp op) {
   const View &view = views[op.getView()];
   auto type = cast<warp::FragmentType>(op.getFragment().getType());
   FragmentLayout layout(type, kernel.getWarps());
-  Value headStart = headOffset(view, scalar(op.getBatch()),
-                               scalar(op.getHead()));
+  Value headStart =
+      headOffset(view, scalar(op.getBatch()), scalar(op.getHead()));
   Value first = rowOrigin(op.getRow(), type);
   // The four lanes of a quad hold the same rows: one of them writes.
-  Value writer = arith::CmpIOp::create(
-      b, arith::CmpIPredicate::eq, arith::AndIOp::create(b, lane, i32(3)),
-      i32(0));
+  Value writer =
+      arith::CmpIOp::create(b, arith::CmpIPredicate::eq,
+                            arith::AndIOp::create(b, lane, i32(3)), i32(0));
   Registers registers = fragments[op.getFragment()];
   for (int64_t rowTile = 0; rowTile < layout.rowTiles; ++rowTile)
     for (int64_t half : {0, 1}) {
-      Value row =
-          arith::AddIOp::create(b, first, i32(rowTile * 16 + half * 8));
+      Value row = arith::AddIOp::create(b, first, i32(rowTile * 16 + half * 8));
       Value inside = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, row,
                                            view.sizes[2]);
       callWithCondition(arith::AndIOp::create(b, writer, inside), [&] {
         Value offset = arith::AddIOp::create(
-            b, headStart,
-            arith::MulIOp::create(b, wide(row), view.strides[2]));
-        LLVM::StoreOp::create(
-            b, registers[FragmentLayout::row(rowTile, half)],
-            elementAddress(view, offset));
+            b, headStart, arith::MulIOp::create(b, wide(row), view.strides[2]));
+        LLVM::StoreOp::create(b, registers[FragmentLayout::row(rowTile, half)],
+                              elementAddress(view, offset));
       });
     }
 }

@@ -37,8 +37,8 @@ struct ExpandMath : impl::ExpandMathBase<ExpandMath> {
       return;
     RewritePatternSet patterns(&getContext());
     math::populateExpansionPatterns(patterns);
-    populateMathPolynomialApproximationPatterns(
-        patterns, [](StringRef) { return true; });
+    populateMathPolynomialApproximationPatterns(patterns,
+                                                [](StringRef) { return true; });
     (void)applyOpPatternsGreedily(
         work, std::move(patterns),
         GreedyRewriteConfig().setStrictness(

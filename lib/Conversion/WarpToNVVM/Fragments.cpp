@@ -49,8 +49,8 @@ static Value packPair(ImplicitLocOpBuilder &b, Value low, Value high,
                       Type element, bool hasBF16) {
   auto vectorType = VectorType::get(2, element);
   Value packed;
-  auto rounding = NVVM::FPRoundingModeAttr::get(b.getContext(),
-                                                NVVM::FPRoundingMode::RN);
+  auto rounding =
+      NVVM::FPRoundingModeAttr::get(b.getContext(), NVVM::FPRoundingMode::RN);
   if (element.isF16() && hasBF16)
     packed = NVVM::ConvertF32x2ToF16x2Op::create(b, vectorType, high, low,
                                                  Value(), rounding);
@@ -61,8 +61,7 @@ static Value packPair(ImplicitLocOpBuilder &b, Value low, Value high,
     Value vector = LLVM::UndefOp::create(b, vectorType);
     for (int32_t index : {0, 1}) {
       Value half = arith::TruncFOp::create(b, element, index ? high : low);
-      Value position =
-          arith::ConstantOp::create(b, b.getI32IntegerAttr(index));
+      Value position = arith::ConstantOp::create(b, b.getI32IntegerAttr(index));
       vector = LLVM::InsertElementOp::create(b, vector, half, position);
     }
     packed = vector;
@@ -72,9 +71,9 @@ static Value packPair(ImplicitLocOpBuilder &b, Value low, Value high,
 
 // Runs the body for neighbouring elements (a pair of columns, or one row) and
 // appends each result's register.
-LogicalResult
-KernelEmitter::emitMapElements(warp::MapOp op, ArrayRef<ElementPosition> group,
-                               MutableArrayRef<Registers> out) {
+LogicalResult KernelEmitter::emitMapElements(warp::MapOp op,
+                                             ArrayRef<ElementPosition> group,
+                                             MutableArrayRef<Registers> out) {
   Block &body = op.getBody().front();
   Operation *yield = body.getTerminator();
   SmallVector<SmallVector<Value, 2>> results(op.getNumResults());
@@ -86,7 +85,8 @@ KernelEmitter::emitMapElements(warp::MapOp op, ArrayRef<ElementPosition> group,
       map.map(body.getArgument(argument++), mapInput(input, at));
     for (auto [dim, origin] : llvm::enumerate(op.getOrigin())) {
       Value base = dim == 0 ? rowOrigin(origin, cast<warp::FragmentType>(
-                                                       op.getResult(0).getType())) : columnOrigin(origin);
+                                                    op.getResult(0).getType()))
+                            : columnOrigin(origin);
       int64_t offset = dim == 0 ? at.rowTile * 16 + at.half * 8
                                 : at.columnTile * 8 + at.column;
       Value position = arith::AddIOp::create(b, base, i32(offset));
@@ -108,8 +108,8 @@ KernelEmitter::emitMapElements(warp::MapOp op, ArrayRef<ElementPosition> group,
       values.push_back(map.lookupOrDefault(value));
   }
   for (auto [index, values] : llvm::enumerate(results)) {
-    Type element =
-        cast<warp::FragmentType>(op.getResult(index).getType()).getElementType();
+    Type element = cast<warp::FragmentType>(op.getResult(index).getType())
+                       .getElementType();
     if (!isPacked(element)) {
       out[index].append(values);
       continue;
@@ -177,9 +177,9 @@ Value KernelEmitter::combine(warp::ReduceKind kind, Value x, Value y) {
 // The four lanes of a quad hold one row.
 Value KernelEmitter::quadReduce(warp::ReduceKind kind, Value value) {
   for (int64_t distance : {1, 2}) {
-    Value other = NVVM::ShflOp::create(b, b.getF32Type(), i32(-1), value,
-                                       i32(distance), i32(31),
-                                       NVVM::ShflKind::bfly, UnitAttr());
+    Value other =
+        NVVM::ShflOp::create(b, b.getF32Type(), i32(-1), value, i32(distance),
+                             i32(31), NVVM::ShflKind::bfly, UnitAttr());
     value = combine(kind, value, other);
   }
   return value;

@@ -41,10 +41,10 @@ struct ElementPosition {
 
 /// The part a lane plays in touching a buffer.
 enum class LaneRole {
-  OperandA,     // ldmatrix.x4 of a 16 x 16 block, rows dealt to the warps
-  OperandB,     // ldmatrix.x4 of rows n, columns k: the B operand of A B^T
-  OperandBTrans,// ldmatrix.x4.trans of rows k, columns n: the B operand of A B
-  Accumulator   // the lane's pair in a 16 x 8 tile, rows dealt to the warps
+  OperandA,      // ldmatrix.x4 of a 16 x 16 block, rows dealt to the warps
+  OperandB,      // ldmatrix.x4 of rows n, columns k: the B operand of A B^T
+  OperandBTrans, // ldmatrix.x4.trans of rows k, columns n: the B operand of A B
+  Accumulator    // the lane's pair in a 16 x 8 tile, rows dealt to the warps
 };
 
 /// The swizzle of a buffer: 16-byte pieces of a row of `segment` elements.

@@ -28,12 +28,11 @@ Value KernelEmitter::laneOffset(LaneRole role, int64_t segment,
       // Lanes 8-15 and 16-31 address the other three 8 x 8 matrices.
       Value eight = role == LaneRole::OperandB ? bits(4, 1) : bits(3, 1);
       high = role == LaneRole::OperandB ? bits(3, 1) : bits(4, 1);
-      row = arith::AddIOp::create(
-          b, bits(0, 7), arith::ShLIOp::create(b, eight, i32(3)));
+      row = arith::AddIOp::create(b, bits(0, 7),
+                                  arith::ShLIOp::create(b, eight, i32(3)));
     }
     Value piece = arith::AndIOp::create(
-        b,
-        arith::DivUIOp::create(b, row, i32(swizzle.rowGroup())),
+        b, arith::DivUIOp::create(b, row, i32(swizzle.rowGroup())),
         i32(swizzle.pieces() - 1));
     if (high)
       piece = arith::XOrIOp::create(b, piece, high);
@@ -46,15 +45,16 @@ Value KernelEmitter::laneOffset(LaneRole role, int64_t segment,
     }
     if (!warpRows)
       return offset;
-    Value first = arith::MulIOp::create(b, warpId,
-                                        i32(warpRows * swizzle.pitch()));
+    Value first =
+        arith::MulIOp::create(b, warpId, i32(warpRows * swizzle.pitch()));
     return arith::AddIOp::create(b, offset, first);
   });
   if (step == 0)
     return base;
-  // `step` counts pieces of 16 bytes; the permuted piece is in bits 4 to 6. Taken
-  // at each use, and not kept: an exclusive or is cheaper than a register that lives
-  // through the whole loop. The side effect keeps LLVM from hoisting it.
+  // `step` counts pieces of 16 bytes; the permuted piece is in bits 4 to 6.
+  // Taken at each use, and not kept: an exclusive or is cheaper than a register
+  // that lives through the whole loop. The side effect keeps LLVM from hoisting
+  // it.
   return inlineAsm(b.getI32Type(),
                    fmt::format("xor.b32 $0, $1, {};", step * 16), "=r,r", base);
 }
@@ -64,10 +64,10 @@ SmallVector<Value> KernelEmitter::loadMatrix(Value address, bool transposed) {
   auto type = LLVM::LLVMStructType::getLiteral(
       b.getContext(), {i32Type, i32Type, i32Type, i32Type});
   auto shape = NVVM::LdStMatrixShapeAttr::get(b.getContext(), 8, 8);
-  Value all = NVVM::LdMatrixOp::create(
-      b, type, address, 4,
-      transposed ? NVVM::MMALayout::col : NVVM::MMALayout::row, shape,
-      NVVM::LdStMatrixEltType::B16);
+  Value all = NVVM::LdMatrixOp::create(b, type, address, 4,
+                                       transposed ? NVVM::MMALayout::col
+                                                  : NVVM::MMALayout::row,
+                                       shape, NVVM::LdStMatrixEltType::B16);
   Registers out;
   for (int64_t i = 0; i < 4; ++i)
     out.push_back(LLVM::ExtractValueOp::create(b, all, i));
@@ -78,24 +78,23 @@ SmallVector<Value> KernelEmitter::loadMatrix(Value address, bool transposed) {
 void KernelEmitter::multiply(Value *acc, ArrayRef<Value> a, ArrayRef<Value> bs,
                              Type element) {
   auto f32 = b.getF32Type();
-  auto result = LLVM::LLVMStructType::getLiteral(b.getContext(),
-                                                 {f32, f32, f32, f32});
+  auto result =
+      LLVM::LLVMStructType::getLiteral(b.getContext(), {f32, f32, f32, f32});
   auto type = element.isBF16() ? NVVM::MMATypes::bf16 : NVVM::MMATypes::f16;
   auto half = [&](ArrayRef<Value> values) {
     Registers out;
     for (Value value : values)
-      out.push_back(element.isBF16()
-                        ? value
-                        : LLVM::BitcastOp::create(
-                              b, VectorType::get(2, element), value));
+      out.push_back(
+          element.isBF16()
+              ? value
+              : LLVM::BitcastOp::create(b, VectorType::get(2, element), value));
     return out;
   };
   auto step = [&](ArrayRef<Value> a, ArrayRef<Value> bs, int64_t k) {
     Registers c(acc, acc + 4);
     Value d = NVVM::MmaOp::create(
         b, result, half(a), half(bs), c, ArrayRef<int64_t>{16, 8, k},
-        std::nullopt, std::nullopt,
-        std::array<NVVM::MMATypes, 2>{type, type},
+        std::nullopt, std::nullopt, std::array<NVVM::MMATypes, 2>{type, type},
         std::array<NVVM::MMALayout, 2>{NVVM::MMALayout::row,
                                        NVVM::MMALayout::col});
     for (int64_t i = 0; i < 4; ++i)
@@ -127,10 +126,10 @@ SmallVector<Value> KernelEmitter::loadOperandA(Value buffer,
                                                int64_t rowTile, int64_t k) {
   int64_t segment = type.getSegment();
   int64_t warpRows = type.getShape()[0] / kernel.getWarps();
-  Value lanes = laneOffset(LaneRole::OperandA, segment, warpRows,
-                           k % segment / 8);
-  int64_t constant = k / segment * slabBytes(type) +
-                     rowTile * 16 * Swizzle{segment}.pitch();
+  Value lanes =
+      laneOffset(LaneRole::OperandA, segment, warpRows, k % segment / 8);
+  int64_t constant =
+      k / segment * slabBytes(type) + rowTile * 16 * Swizzle{segment}.pitch();
   return loadMatrix(gep(gep(buffer, lanes), constant), /*transposed=*/false);
 }
 
@@ -144,8 +143,8 @@ SmallVector<Value> KernelEmitter::loadOperandB(Value buffer,
   Value lanes =
       laneOffset(transposeB ? LaneRole::OperandB : LaneRole::OperandBTrans,
                  segment, /*warpRows=*/0, column % segment / 8);
-  int64_t constant = column / segment * slabBytes(type) +
-                     row * Swizzle{segment}.pitch();
+  int64_t constant =
+      column / segment * slabBytes(type) + row * Swizzle{segment}.pitch();
   return loadMatrix(gep(gep(buffer, lanes), constant), !transposeB);
 }
 
@@ -167,12 +166,11 @@ void KernelEmitter::emitMma(warp::MmaOp op) {
       FragmentLayout lhs(cast<warp::FragmentType>(op.getLhs().getType()),
                          kernel.getWarps());
       ArrayRef<Value> registers = fragments[op.getLhs()];
-      a.push_back(Registers(
-          registers.slice(lhs.pair(rowTile, k / 8, 0), 4)));
+      a.push_back(Registers(registers.slice(lhs.pair(rowTile, k / 8, 0), 4)));
     }
     for (int64_t n = 0; n < columns; n += 16) {
-      Registers bs = loadOperandB(buffers[op.getRhs()], rhsType, n, k,
-                                  op.getTransposeB());
+      Registers bs =
+          loadOperandB(buffers[op.getRhs()], rhsType, n, k, op.getTransposeB());
       for (int64_t rowTile = 0; rowTile < layout.rowTiles; ++rowTile)
         for (int64_t side : {0, 1})
           multiply(&acc[layout.element(rowTile, n / 8 + side, 0, 0)],
@@ -197,11 +195,9 @@ void KernelEmitter::emitStore(warp::StoreOp op) {
         int64_t column = tile * 8;
         Value lanes = laneOffset(LaneRole::Accumulator, segment, warpRows,
                                  column % segment / 8);
-        int64_t constant =
-            column / segment * slabBytes(type) +
-            (rowTile * 16 + half * 8) * Swizzle{segment}.pitch();
-        Value address =
-            gep(gep(buffers[op.getBuffer()], lanes), constant);
+        int64_t constant = column / segment * slabBytes(type) +
+                           (rowTile * 16 + half * 8) * Swizzle{segment}.pitch();
+        Value address = gep(gep(buffers[op.getBuffer()], lanes), constant);
         LLVM::StoreOp::create(b, registers[layout.pair(rowTile, tile, half)],
                               address, /*alignment=*/4);
       }

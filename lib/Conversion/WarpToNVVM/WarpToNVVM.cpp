@@ -1,6 +1,6 @@
 // convert-warp-to-nvvm: last of our levels. In: `warp.kernel`s with puts,
-// pending counts and offsets in place. Out: `llvm.func` kernels of `arith`, `scf`,
-// LLVM and NVVM ops, which upstream's conversions finish.
+// pending counts and offsets in place. Out: `llvm.func` kernels of `arith`,
+// `scf`, LLVM and NVVM ops, which upstream's conversions finish.
 //
 // This file holds the function, its arguments and the control flow.
 #include "KernelEmitter.h"
@@ -43,8 +43,8 @@ LLVM::LLVMFuncOp KernelEmitter::createFunction() {
   SmallVector<Type> parameters;
   for (Type type : kernel.getArgumentTypes())
     appendParameterTypes(cast<MemRefType>(type), parameters);
-  auto type = LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(context),
-                                          parameters);
+  auto type =
+      LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(context), parameters);
   auto func = LLVM::LLVMFuncOp::create(b, kernel.getSymName(), type);
   func->setAttr(NVVM::NVVMDialect::getKernelFuncAttrName(), b.getUnitAttr());
   func->setAttr(NVVM::NVVMDialect::getReqntidAttrName(),
@@ -66,9 +66,8 @@ void KernelEmitter::bindArguments(LLVM::LLVMFuncOp func) {
     view.type = cast<MemRefType>(argument.getType());
     view.ptr = entry->getArgument(next++);
     for (int64_t size : view.type.getShape())
-      view.sizes.push_back(ShapedType::isDynamic(size)
-                               ? entry->getArgument(next++)
-                               : i32(size));
+      view.sizes.push_back(
+          ShapedType::isDynamic(size) ? entry->getArgument(next++) : i32(size));
     auto [strides, offset] = view.type.getStridesAndOffset();
     if (view.type.getLayout().isIdentity()) {
       // Row-major: each stride is the product of the sizes after it.
@@ -97,9 +96,9 @@ LogicalResult KernelEmitter::emit() {
              << "needs sm_80 (bf16 mma.sync), but the target is "
              << features.arch << "; use f16 or a newer arch";
   for (Type type : kernel.getArgumentTypes())
-    if (auto view = cast<MemRefType>(type);
-        view.getRank() == 4 && !view.getLayout().isIdentity() &&
-        view.getElementType().isF32())
+    if (auto view = cast<MemRefType>(type); view.getRank() == 4 &&
+                                            !view.getLayout().isIdentity() &&
+                                            view.getElementType().isF32())
       return kernel.emitOpError()
              << "has f32 tensors, but tensor-core products are exact for f16 "
                 "and bf16 only; use one of these or the cpu target";
@@ -126,9 +125,9 @@ LogicalResult KernelEmitter::emit() {
   return success();
 }
 
-// Everything that follows derives its thread's place from a thread id read anew,
-// so that no such value lives through the loop before, where registers are
-// short. The side effect keeps LLVM from seeing that it is the same one.
+// Everything that follows derives its thread's place from a thread id read
+// anew, so that no such value lives through the loop before, where registers
+// are short. The side effect keeps LLVM from seeing that it is the same one.
 void KernelEmitter::startSegment() {
   thread = inlineAsm(b.getI32Type(), "mov.u32 $0, %tid.x;", "=r", {});
   lane = arith::AndIOp::create(b, thread, i32(31));
@@ -142,14 +141,16 @@ void KernelEmitter::startSegment() {
 }
 
 // After a loop, the coordinates and what follows from them are made again from
-// the block's id: a few divisions a block instead of registers that the loop lacks.
+// the block's id: a few divisions a block instead of registers that the loop
+// lacks.
 LogicalResult KernelEmitter::remakeScalars(Operation *end) {
   for (Operation &op : *end->getBlock()) {
     if (&op == end)
       return success();
     if (auto program = dyn_cast<warp::ProgramOp>(op))
       emitProgram(program);
-    else if (isa<memref::DimOp>(op) || isa<arith::ArithDialect>(op.getDialect()))
+    else if (isa<memref::DimOp>(op) ||
+             isa<arith::ArithDialect>(op.getDialect()))
       if (failed(emitScalar(&op, scalars)))
         return failure();
   }
@@ -200,8 +201,8 @@ LogicalResult KernelEmitter::emitOp(Operation *op) {
       .Default([&](Operation *op) { return emitScalar(op, scalars); });
 }
 
-// A size as its parameter says, read anew: what follows from it is not shared with
-// code on the other side of a loop.
+// A size as its parameter says, read anew: what follows from it is not shared
+// with code on the other side of a loop.
 Value KernelEmitter::freshSize(const View &view, unsigned dim) {
   if (!view.type.isDynamicDim(dim))
     return view.sizes[dim];
@@ -312,16 +313,15 @@ LogicalResult KernelEmitter::emitIf(scf::IfOp op) {
                                   /*addThenBlock=*/true,
                                   /*addElseBlock=*/op.elseBlock() != nullptr);
   if (failed(emitBody(*op.thenBlock(), branch.thenBlock())) ||
-      (op.elseBlock() &&
-       failed(emitBody(*op.elseBlock(), branch.elseBlock()))))
+      (op.elseBlock() && failed(emitBody(*op.elseBlock(), branch.elseBlock()))))
     return failure();
   bindRegisters(op.getResults(), branch.getResults());
   return success();
 }
 
 Value KernelEmitter::emitIntrinsic(StringRef name, Value operand) {
-  return LLVM::CallIntrinsicOp::create(b, b.getF32Type(),
-                                       b.getStringAttr(name), operand)
+  return LLVM::CallIntrinsicOp::create(b, b.getF32Type(), b.getStringAttr(name),
+                                       operand)
       .getResult(0);
 }
 
@@ -367,8 +367,8 @@ LogicalResult KernelEmitter::emitScalar(Operation *op, IRMapping &map) {
     return success();
   }
   if (isa<math::Log2Op, math::LogOp>(op) && isF32) {
-    Value y = emitIntrinsic("llvm.nvvm.lg2.approx.ftz.f",
-                            mapped(op->getOperand(0)));
+    Value y =
+        emitIntrinsic("llvm.nvvm.lg2.approx.ftz.f", mapped(op->getOperand(0)));
     map.map(op->getResult(0),
             isa<math::LogOp>(op) ? multiply(y, llvm::numbers::ln2f) : y);
     return success();

@@ -44,8 +44,8 @@ Expected<PtxasResult> assemble(StringRef ptx, const TargetInfo &target) {
       if (!path.empty())
         sys::fs::remove(path);
   });
-  for (auto [path, suffix] : {std::pair{&input, "ptx"}, {&output, "cubin"},
-                              {&log, "log"}})
+  for (auto [path, suffix] :
+       {std::pair{&input, "ptx"}, {&output, "cubin"}, {&log, "log"}})
     if (std::error_code error =
             sys::fs::createTemporaryFile("flashc", suffix, *path))
       return createStringError(error, "cannot make a temporary file: " +

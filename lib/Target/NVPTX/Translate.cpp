@@ -49,8 +49,8 @@ createMachine(const TargetInfo &target) {
 
 // The code is straight-line and unrolled as its schedule says: a few scalar
 // passes do all that -O2 would, in a third of the time.
-constexpr StringLiteral kPasses =
-    "function(sroa,early-cse,instcombine<no-verify-fixpoint>,simplifycfg,early-cse)";
+constexpr StringLiteral kPasses = "function(sroa,early-cse,instcombine<no-"
+                                  "verify-fixpoint>,simplifycfg,early-cse)";
 
 static Error optimize(Module &module, TargetMachine &machine) {
   LoopAnalysisManager loops;

@@ -12,7 +12,8 @@ TEST_CASE("ptxas' words are in the error") {
   auto result = assemble("not ptx\n", target);
   REQUIRE_FALSE(static_cast<bool>(result));
   std::string message = llvm::toString(result.takeError());
-  CHECK_THAT(message, Catch::Matchers::Contains("ptxas refused the kernel for sm_80"));
+  CHECK_THAT(message,
+             Catch::Matchers::Contains("ptxas refused the kernel for sm_80"));
 }
 
 TEST_CASE("registers and spills are read from ptxas' report") {
