@@ -5,6 +5,7 @@
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Support/MathExtras.h"
 
+#include <bit>
 #include <cmath>
 #include <limits>
 
@@ -188,6 +189,34 @@ static Step castStep(Operation &op, unsigned from, unsigned result) {
   return nullptr;
 }
 
+/// Bits of f32 and i32; other widths have no meaning in double.
+static Step bitcastStep(Operation &op, unsigned from, unsigned result) {
+  Type source = op.getOperand(0).getType(), target = op.getResult(0).getType();
+  if (source.isF32() && target.isInteger(32))
+    return [=](Number *r) {
+      r[result].integer = std::bit_cast<int32_t>(float(r[from].real));
+    };
+  if (source.isInteger(32) && target.isF32())
+    return [=](Number *r) {
+      r[result].real = std::bit_cast<float>(int32_t(r[from].integer));
+    };
+  return nullptr;
+}
+
+/// math.isnan and its like.
+static Step classifyStep(Operation &op, unsigned from, unsigned result) {
+  bool (*test)(double) = nullptr;
+  if (isa<math::IsNaNOp>(op))
+    test = [](double x) { return std::isnan(x); };
+  else if (isa<math::IsInfOp>(op))
+    test = [](double x) { return std::isinf(x); };
+  else if (isa<math::IsFiniteOp>(op))
+    test = [](double x) { return std::isfinite(x); };
+  if (!test)
+    return nullptr;
+  return [=](Number *r) { r[result].integer = -int64_t(test(r[from].real)); };
+}
+
 static Step compareStep(Operation &op, ArrayRef<unsigned> operands,
                         unsigned result) {
   unsigned a = operands[0], b = operands[1];
@@ -251,6 +280,10 @@ Step flashc::scoreStep(Operation &op, ArrayRef<unsigned> operands,
         int64_t x = r[a].integer;
         r[result].integer = wrap(x < 0 ? int64_t(0 - u(x)) : x, width);
       };
+    if (isa<arith::BitcastOp>(op))
+      return bitcastStep(op, a, result);
+    if (Step step = classifyStep(op, a, result))
+      return step;
     return castStep(op, a, result);
   }
   if (operands.size() != 2)

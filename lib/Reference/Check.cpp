@@ -6,6 +6,8 @@
 //===----------------------------------------------------------------------===//
 #include "flashc/Reference/Check.h"
 
+#include "llvm/ADT/STLExtras.h"
+
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
@@ -36,7 +38,7 @@ public:
     return lse[(row.b * p.heads() + row.h) * p.sq() + row.i];
   }
 
-  /// Holds for every row: no NaN, and nothing where no key is visible.
+  /// Holds for every row: no NaN but where the formula has one, and nothing where no key is visible.
   void everyRow() {
     for (int64_t b = 0; b < p.batch(); ++b)
       for (int64_t i = 0; i < p.sq(); ++i) {
@@ -51,6 +53,12 @@ public:
     Sums sums;
     for (size_t at = 0; at < reference.rows.size() && report.ok; ++at) {
       Row row = reference.rows[at];
+      if (std::isnan(reference.lse[at])) {
+        if (!std::isnan(o.get(row.b, row.h, row.i, 0)))
+          fail(row, "o[0] is {}, but the formula gives NaN",
+               o.get(row.b, row.h, row.i, 0));
+        continue;
+      }
       double r = 0x1p-22 * (1 + reference.scoreSize[at]);
       checkO(row, reference, unfused, at, u, r, sums);
       if (lse)
@@ -88,9 +96,19 @@ private:
     return true;
   }
 
+  /// Whether the formula itself gives NaN: visible NaN in the inputs, or a score
+  /// function outside its domain.
+  bool isUndefined(Row row) const {
+    RowValues reference = referenceAttention(p, {row});
+    return std::isnan(reference.lse[0]) ||
+           llvm::any_of(reference.o, [](double x) { return std::isnan(x); });
+  }
+
   void plausible(Row row, bool empty) {
     for (int64_t d = 0; d < p.valueHeadDim(); ++d) {
       float value = o.get(row.b, row.h, row.i, d);
+      if (std::isnan(value) && !empty && isUndefined(row))
+        return;
       if (std::isnan(value) || (empty && value != 0))
         return fail(row, "o[{}] is {}, but the row {}", d, value,
                     empty ? "sees no key, so it is 0" : "is a number");

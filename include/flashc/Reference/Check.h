@@ -28,7 +28,7 @@ struct ErrorReport {
 };
 
 /// Check `o` (B, Hq, Sq, Dv) and, unless null, `lse` (B x Hq x Sq, contiguous).
-/// On every row: no NaN anywhere, and rows without a visible key have O = 0 and
+/// On every row: no NaN but where the formula gives one, and rows without a visible key have O = 0 and
 /// LSE = -inf exactly. On the rows that `sampleRows(problem, maxWork)` takes,
 /// with u the unit roundoff of the element type, e the error of the unfused
 /// computation on the same row, and p, v, x as in `attn.forward`:

@@ -566,6 +566,20 @@ func.func @foreign_op(%q: tensor<2x8x4x64xf16>, %k: tensor<2x8x4x64xf16>, %v: te
 
 // -----
 
+func.func @no_form(%q: tensor<2x8x4x64xf16>, %k: tensor<2x8x4x64xf16>, %v: tensor<2x8x4x64xf16>) {
+  %o, %l = attn.forward %q, %k, %v
+      : tensor<2x8x4x64xf16>, tensor<2x8x4x64xf16>, tensor<2x8x4x64xf16> -> (tensor<2x8x4x64xf16>, tensor<2x4x8xf32>) {
+    ^bb0(%s: f32, %b: index, %h: index, %i: index, %j: index):
+      %c = arith.constant 2 : i32
+      // expected-error @below {{'math.ipowi' op in a score region is none of the scalar arith, math and tensor.extract ops that may stand there; rewrite it with these}}
+      %e = math.ipowi %c, %c : i32
+      attn.yield %s : f32
+  }
+  return
+}
+
+// -----
+
 func.func @vector(%q: tensor<2x8x4x64xf16>, %k: tensor<2x8x4x64xf16>, %v: tensor<2x8x4x64xf16>) {
   %o, %l = attn.forward %q, %k, %v
       : tensor<2x8x4x64xf16>, tensor<2x8x4x64xf16>, tensor<2x8x4x64xf16> -> (tensor<2x8x4x64xf16>, tensor<2x4x8xf32>) {

@@ -92,8 +92,12 @@ static LogicalResult verifyInner(Operation &inner) {
   if (isa<tensor::ExtractOp>(inner))
     return success();
   Dialect *dialect = inner.getDialect();
+  // One result a step, and no op that one of the targets has no form for.
   if (!isa_and_nonnull<arith::ArithDialect, math::MathDialect>(dialect) ||
-      inner.getNumRegions() != 0)
+      inner.getNumRegions() != 0 || inner.getNumResults() != 1 ||
+      isa<math::IPowIOp, math::FPowIOp, math::CtPopOp,
+          math::CountLeadingZerosOp, math::CountTrailingZerosOp,
+          math::IsNormalOp>(inner))
     return inner.emitOpError() << "in a score region is none of the scalar "
                                << "arith, math and tensor.extract ops that "
                                   "may stand there; rewrite it with these";
