@@ -38,6 +38,49 @@ test::moduleOf(const TestCase &test, mlir::MLIRContext &context) {
   return buildAttnModule(specOf(test), context);
 }
 
+static llvm::Expected<KernelImage>
+compile(const TestCase &test, const CompileOptions &options, bool assemble) {
+  std::unique_ptr<mlir::MLIRContext> context = makeContext();
+  auto module = moduleOf(test, *context);
+  if (!module)
+    return module.takeError();
+  return compileToGPU(**module, options, assemble);
+}
+
+CompiledCase test::compileCase(const TestCase &test, const std::string &arch,
+                               int64_t alignment, bool assemble) {
+  CompiledCase out;
+  CompileOptions options;
+  options.arch = arch;
+  options.tiles = test.tiles;
+  options.alignment = alignment;
+  llvm::Expected<KernelImage> image = compile(test, options, assemble);
+  if (!image && test.tiles != "auto") {
+    out.refusedTiles = llvm::toString(image.takeError());
+    options.tiles = "auto";
+    image = compile(test, options, assemble);
+  }
+  if (image)
+    out.image = std::move(*image);
+  else
+    out.error = llvm::toString(image.takeError());
+  return out;
+}
+
+bool test::namesBudget(llvm::StringRef refusal) {
+  return refusal.contains("over") || refusal.contains("more than") ||
+         refusal.contains("fit");
+}
+
+std::vector<TestCase> test::gpuDraws(uint64_t first, uint64_t count,
+                                     DrawOptions options) {
+  options.withF32 = false;
+  std::vector<TestCase> out;
+  for (uint64_t seed = first; seed < first + count; ++seed)
+    out.push_back(drawProblem(seed, options));
+  return out;
+}
+
 std::string test::kernelKey(const TestCase &test) {
   AttentionSpec s = specOf(test);
   return fmt::format("{} {} {} {} {} {} {:a} {} {} {} {} {}", s.headDim,

@@ -76,7 +76,8 @@ TEST_CASE("GPU case 15: views that must be copied or recompiled for",
     const LoadedKernel &loaded = gpu->kernel(test, "sm_80");
     REQUIRE(loaded.error == "");
     llvm::Expected<Output> direct = gpu->run(*loaded.module, test);
-    REQUIRE_FALSE(bool(direct)); // refused before the launch, by the array's name
+    REQUIRE_FALSE(
+        bool(direct)); // refused before the launch, by the array's name
     CHECK_THAT(llvm::toString(direct.takeError()),
                Catch::Contains("array 'query'"));
     if (test.problem.q.strides[3] == 1) {

@@ -2,7 +2,6 @@
 #include "gpu/GpuHarness.h"
 
 #include "cases/CaseModule.h"
-#include "flashc/Compiler/Compiler.h"
 #include "flashc/Support/Error.h"
 
 #include <atomic>
@@ -24,33 +23,15 @@ std::unique_ptr<GpuHarness> GpuHarness::open() {
   return harness;
 }
 
-static llvm::Expected<KernelImage> compile(const TestCase &test,
-                                           CompileOptions options) {
-  std::unique_ptr<mlir::MLIRContext> context = makeContext();
-  auto module = moduleOf(test, *context);
-  if (!module)
-    return module.takeError();
-  return compileToGPU(**module, options);
-}
-
 static LoadedKernel compileAndLoad(const Device &device, const TestCase &test,
                                    const std::string &arch, int64_t alignment) {
+  CompiledCase compiled = compileCase(test, arch, alignment);
   LoadedKernel out;
-  CompileOptions options;
-  options.arch = arch;
-  options.tiles = test.tiles;
-  options.alignment = alignment;
-  llvm::Expected<KernelImage> image = compile(test, options);
-  if (!image && test.tiles != "auto") {
-    out.refusedTiles = llvm::toString(image.takeError());
-    options.tiles = "auto";
-    image = compile(test, options);
-  }
-  if (!image) {
-    out.error = llvm::toString(image.takeError());
+  out.error = compiled.error;
+  out.refusedTiles = compiled.refusedTiles;
+  if (!compiled.image)
     return out;
-  }
-  llvm::Expected<Module> module = Module::load(device, *image);
+  llvm::Expected<Module> module = Module::load(device, *compiled.image);
   if (module)
     out.module.emplace(std::move(*module));
   else

@@ -1,6 +1,7 @@
 // The random sweep on the GPU, repeats, and the subset for compute-sanitizer.
 #include "unittests/Catch.h"
 
+#include "cases/CaseModule.h"
 #include "gpu/GpuHarness.h"
 
 #include <chrono>
@@ -12,15 +13,6 @@ using namespace flashc::test;
 using namespace flashc::reference;
 
 namespace {
-std::vector<TestCase> draws(uint64_t first, uint64_t count,
-                            DrawOptions options) {
-  options.withF32 = false; // refused by name on a GPU
-  std::vector<TestCase> out;
-  for (uint64_t seed = first; seed < first + count; ++seed)
-    out.push_back(drawProblem(seed, options));
-  return out;
-}
-
 void sweep(GpuHarness &gpu, const std::string &arch,
            const std::vector<TestCase> &tests) {
   auto start = std::chrono::steady_clock::now();
@@ -35,10 +27,7 @@ void sweep(GpuHarness &gpu, const std::string &arch,
   for (const TestCase &test : tests) {
     const LoadedKernel &loaded = gpu.kernel(test, arch);
     refused += !loaded.refusedTiles.empty();
-    if (!loaded.refusedTiles.empty() &&
-        loaded.refusedTiles.find("over") == std::string::npos &&
-        loaded.refusedTiles.find("more than") == std::string::npos &&
-        loaded.refusedTiles.find("fit") == std::string::npos)
+    if (!loaded.refusedTiles.empty() && !namesBudget(loaded.refusedTiles))
       FAIL_CHECK(test.name << ": tiles refused for no budget: "
                            << loaded.refusedTiles);
   }
@@ -60,7 +49,7 @@ TEST_CASE("GPU sweep: 512 draws as sm_80 PTX", "[sweep]") {
   std::unique_ptr<GpuHarness> gpu = GpuHarness::open();
   if (!gpu)
     FLASHC_SKIP("no GPU");
-  sweep(*gpu, "sm_80", draws(0, 512, {.kernels = 192}));
+  sweep(*gpu, "sm_80", gpuDraws(0, 512, {.kernels = 192}));
 }
 
 TEST_CASE("GPU sweep: draws as sm_75, sm_86, sm_89 and sm_90 PTX", "[sweep]") {
@@ -74,7 +63,7 @@ TEST_CASE("GPU sweep: draws as sm_75, sm_86, sm_89 and sm_90 PTX", "[sweep]") {
     // sm_75 has 64 KiB of shared memory and no bf16.
     bool turing = arch == "sm_75";
     sweep(*gpu, arch,
-          draws(1000, 24, {.withBF16 = !turing, .smallTiles = true}));
+          gpuDraws(1000, 24, {.withBF16 = !turing, .smallTiles = true}));
   }
 }
 
@@ -82,7 +71,7 @@ TEST_CASE("GPU repeats: the same launch gives the same bits", "[repeat]") {
   std::unique_ptr<GpuHarness> gpu = GpuHarness::open();
   if (!gpu)
     FLASHC_SKIP("no GPU");
-  std::vector<TestCase> tests = draws(2000, 12, {});
+  std::vector<TestCase> tests = gpuDraws(2000, 12, {});
   gpu->prepare(tests, "sm_80");
   for (const TestCase &test : tests) {
     INFO(test.name);
@@ -122,7 +111,7 @@ TEST_CASE("GPU sanitizer: small problems of every kind", "[sanitizer]") {
         tests.push_back(std::move(test));
   }
   CHECK(tests.size() == 14);
-  for (TestCase &test : draws(3000, 10, {.maxWork = 4'000'000}))
+  for (TestCase &test : gpuDraws(3000, 10, {.maxWork = 4'000'000}))
     tests.push_back(std::move(test));
   Judge judge;
   for (std::string arch : {"sm_80", "sm_75"}) {
