@@ -62,8 +62,21 @@ TEST_CASE(
              });
 }
 
-// Hidden, for development (minutes): every kernel of the GPU tests through
-// ptxas.
+// Hidden, for development (minutes): every kernel of the GPU tests as PTX.
+TEST_CASE("compile: all kernels of the GPU tests", "[.][all]") {
+  std::vector<TestCase> tests = gpuDraws(0, 512, {.kernels = 192});
+  for (TestCase &test : cases())
+    tests.push_back(std::move(test));
+  auto ignore = [](const TestCase &, const KernelImage &) {};
+  compileAll(kernelsOf(std::move(tests)), "sm_80", false, ignore);
+  for (std::string arch : {"sm_75", "sm_86", "sm_89", "sm_90"})
+    compileAll(
+        kernelsOf(gpuDraws(1000, 24,
+                           {.withBF16 = arch != "sm_75", .smallTiles = true})),
+        arch, false, ignore);
+}
+
+// Hidden, for development (many minutes): through ptxas as well.
 TEST_CASE("compile: all kernels of the GPU tests assemble", "[.][assemble]") {
   if (findPtxas().empty())
     FLASHC_SKIP("no ptxas");
