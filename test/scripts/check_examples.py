@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Every ```mlir example of the ODS files is run by a test.
+"""Every pass of the ODS files has a test, and every ```mlir example is run by one.
 
 usage: check_examples.py SOURCE_ROOT
 
+* Each pass's flag stands in a RUN line.
 * An op's example stands word for word (indentation apart) in some test of its dialect, test/Dialect/LEVEL/*.mlir.
 * A pass's example is a sketch: types may be left out. In the pass's own test file (test/**/NAME.mlir, NAME being the
   flag without its level) each line under `// Before` stands in some line of input, and each line under `// After` in
@@ -95,10 +96,14 @@ def pass_problems(flag, lines, tests):
 
 def problems_of(root):
     tests = glob.glob(os.path.join(root, "test/**/*.mlir"), recursive=True)
+    runs = "\n".join(line for path in tests for line in open(path) if "RUN:" in line)
     for td in sorted(glob.glob(os.path.join(root, "dialects/*/*.td"))):
         level = os.path.basename(os.path.dirname(td))
         op_tests = [[line.strip() for line in open(path).read().splitlines()]
                     for path in tests if f"/Dialect/{level}/" in path]
+        for flag in re.findall(r'Pass<"([\w-]+)"', open(td).read()):
+            if not re.search(rf"--{flag}(?![\w-])", runs):
+                yield f"{os.path.relpath(td, root)}: no test runs --{flag}"
         for mnemonic, flag, lines in examples(open(td).read()):
             place = os.path.relpath(td, root)
             if flag:
