@@ -33,7 +33,7 @@ constexpr double kBlockCyclesAlone = 160, kBlockCyclesShared = 100;
 /// Half a block of the typical length is computed and masked away.
 constexpr double kKeysOfWaste = 2048, kRowsOfWaste = 4096;
 /// A block alone stops as a whole at its barriers.
-constexpr double kAlonePenalty = 1.15;
+constexpr double kAlonePenalty = 1.25;
 constexpr int64_t kSchedulers = 4, kRegisterGranule = 8;
 
 /// Multiply-adds of the tensor cores of one multiprocessor in one cycle.

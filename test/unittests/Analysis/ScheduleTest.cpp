@@ -47,6 +47,10 @@ TEST_CASE("the model gives the shapes measured best that do not spill") {
   CHECK(shape(request(128, 128, "128x64"), a100) == "128x64 4");
 }
 
+TEST_CASE("less shared memory: two small blocks rather than a large one") {
+  CHECK(shape(request(128, 128), target("sm_86")) == "128x32 4");
+}
+
 TEST_CASE("at d = 64 and 128 Q leaves its registers to S and O") {
   for (int64_t d : {64, 128}) {
     auto s = chooseSchedule(request(d, d), target("sm_80"));

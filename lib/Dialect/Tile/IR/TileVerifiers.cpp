@@ -1,4 +1,7 @@
-// Verifiers of the ops of the `tile` dialect. Each looks at its own op only.
+// Verifiers of the ops of the `tile` dialect that move blocks, multiply them or
+// are the running softmax. Each looks at its own op only.
+#include "TileVerifiers.h"
+
 #include "flashc/Dialect/Tile/IR/AffineSets.h"
 #include "flashc/Dialect/Tile/IR/Tile.h"
 
@@ -11,39 +14,11 @@ using namespace mlir;
 using namespace flashc::tile;
 
 namespace {
-/// The running softmax ops see one row value for each row of a block.
-LogicalResult checkRows(Operation *op, RankedTensorType block,
-                        StringRef blockName, RankedTensorType rows,
-                        StringRef rowsName) {
-  if (block.getDimSize(0) == rows.getDimSize(0))
-    return success();
-  return op->emitOpError() << "expects one " << rowsName << " per row, but the "
-                           << blockName << " have " << block.getDimSize(0)
-                           << " rows and the " << rowsName << " has "
-                           << rows.getDimSize(0)
-                           << "; slice both with the same query block size";
-}
-
 LogicalResult checkScale(Operation *op, float scale) {
   if (std::isfinite(scale) && scale > 0)
     return success();
   return op->emitOpError() << "expects a finite scale above 0, but got "
                            << scale << "; multiply the scores by it instead";
-}
-
-/// Tiles have constant sizes: what fits on chip is decided when compiling.
-LogicalResult checkStatic(Operation *op) {
-  auto check = [&](ValueRange values, StringRef what) -> LogicalResult {
-    for (auto [i, value] : llvm::enumerate(values))
-      if (auto tile = dyn_cast<RankedTensorType>(value.getType());
-          tile && (!tile.hasStaticShape() || tile.getNumElements() == 0))
-        return op->emitOpError()
-               << what << " #" << i << " has type " << tile
-               << ", but tiles have constant sizes above 0; give them";
-    return success();
-  };
-  return success(succeeded(check(op->getOperands(), "operand")) &&
-                 succeeded(check(op->getResults(), "result")));
 }
 
 std::string toString(AffineExpr e) {
@@ -73,6 +48,33 @@ LogicalResult checkBlockOfView(Operation *op, ArrayRef<int64_t> shape,
   return success();
 }
 } // namespace
+
+LogicalResult flashc::tile::checkRows(Operation *op, RankedTensorType block,
+                                      StringRef blockName,
+                                      RankedTensorType rows,
+                                      StringRef rowsName) {
+  if (block.getDimSize(0) == rows.getDimSize(0))
+    return success();
+  return op->emitOpError() << "expects one " << rowsName << " per row, but the "
+                           << blockName << " have " << block.getDimSize(0)
+                           << " rows and the " << rowsName << " has "
+                           << rows.getDimSize(0)
+                           << "; slice both with the same query block size";
+}
+
+LogicalResult flashc::tile::checkStatic(Operation *op) {
+  auto check = [&](ValueRange values, StringRef what) -> LogicalResult {
+    for (auto [i, value] : llvm::enumerate(values))
+      if (auto tile = dyn_cast<RankedTensorType>(value.getType());
+          tile && (!tile.hasStaticShape() || tile.getNumElements() == 0))
+        return op->emitOpError()
+               << what << " #" << i << " has type " << tile
+               << ", but tiles have constant sizes above 0; give them";
+    return success();
+  };
+  return success(succeeded(check(op->getOperands(), "operand")) &&
+                 succeeded(check(op->getResults(), "result")));
+}
 
 LogicalResult LoadOp::verify() {
   auto type = getTile().getType();
@@ -205,103 +207,4 @@ LogicalResult FinishOp::verify() {
       succeeded(checkRows(*this, getAcc().getType(), "accumulators",
                           getRowMax().getType(), "running maximum")) &&
       succeeded(checkScale(*this, getScale().convertToFloat())));
-}
-
-LogicalResult MapOp::verify() {
-  if (failed(checkStatic(*this)))
-    return failure();
-  if (getInputs().empty() || getResults().empty())
-    return emitOpError() << "has " << getInputs().size() << " inputs and "
-                         << getResults().size()
-                         << " results, but needs one of each at least";
-  RankedTensorType largest;
-  for (Value input : getInputs()) {
-    auto type = cast<RankedTensorType>(input.getType());
-    if (type.getRank() != 1 && type.getRank() != 2)
-      return emitOpError() << "has an input of type " << type
-                           << ", but tiles have rank 1 or 2; reshape it";
-    if (!largest || type.getRank() > largest.getRank())
-      largest = type;
-  }
-  auto expectShape = [&](Type type, ArrayRef<int64_t> shape,
-                         StringRef what) -> LogicalResult {
-    if (cast<RankedTensorType>(type).getShape() == shape)
-      return success();
-    return emitOpError()
-           << "has " << what << " of type " << type
-           << " beside the largest input " << largest
-           << "; inputs have its shape or its rows, results its shape";
-  };
-  for (Value input : getInputs()) {
-    int64_t rank = cast<RankedTensorType>(input.getType()).getRank();
-    if (failed(expectShape(input.getType(), largest.getShape().take_front(rank),
-                           "an input")))
-      return failure();
-  }
-  for (Value result : getResults())
-    if (failed(expectShape(result.getType(), largest.getShape(), "a result")))
-      return failure();
-  if (!getOrigin().empty() && getOrigin().size() != size_t(largest.getRank()))
-    return emitOpError() << "has an origin of " << getOrigin().size()
-                         << " coordinates for tiles of rank "
-                         << largest.getRank()
-                         << "; give as many as the rank, or none";
-  return success();
-}
-
-LogicalResult MapOp::verifyRegions() {
-  Block &body = getBody().front();
-  SmallVector<Type> expected;
-  for (Value input : getInputs())
-    expected.push_back(getElementTypeOrSelf(input.getType()));
-  expected.append(getOrigin().size(), IndexType::get(getContext()));
-  if (!llvm::equal(body.getArgumentTypes(), expected))
-    return emitOpError() << "body takes (" << body.getArgumentTypes()
-                         << "), but gets one scalar for each input and then "
-                            "the coordinates: ("
-                         << expected << ")";
-  for (Operation &op : body.without_terminator()) {
-    StringRef dialect = op.getName().getDialectNamespace();
-    if (dialect != "arith" && dialect != "math" && !isa<memref::LoadOp>(op))
-      return op.emitOpError() << "stands in the body of a tile.map, which "
-                                 "holds arith, math and memref.load "
-                                 "ops; move it out";
-  }
-  auto yield = dyn_cast<YieldOp>(body.getTerminator());
-  auto elements = llvm::map_range(
-      getResultTypes(), [](Type type) { return getElementTypeOrSelf(type); });
-  if (!yield || !llvm::equal(yield.getValues().getTypes(), elements))
-    return emitOpError() << "body yields ("
-                         << body.getTerminator()->getOperandTypes()
-                         << ") for results of types (" << getResultTypes()
-                         << "); yield one scalar of each result's element type";
-  return success();
-}
-
-LogicalResult ReduceOp::verify() {
-  if (failed(checkStatic(*this)) ||
-      failed(checkRows(*this, getTile().getType(), "scores",
-                       getInit().getType(), "initial value")))
-    return failure();
-  if (!getDeferred())
-    return success();
-  if (getKind() != ReduceKind::Add)
-    return emitOpError()
-           << "defers " << stringifyReduceKind(getKind())
-           << ", but only add has parts that can be summed up later; drop "
-              "deferred";
-  for (Operation *user : getResult().getUsers()) {
-    auto reduce = dyn_cast<ReduceOp>(user);
-    bool allowed =
-        isa<CollectOp, MapOp, scf::YieldOp>(user) ||
-        (reduce && reduce.getDeferred() && reduce.getInit() == getResult()) ||
-        isa<scf::ForOp>(user);
-    if (!allowed) {
-      InFlightDiagnostic diagnostic = emitOpError(
-          "is deferred, so its result is in parts; use tile.collect first");
-      diagnostic.attachNote(user->getLoc()) << "used as a whole here";
-      return diagnostic;
-    }
-  }
-  return success();
 }

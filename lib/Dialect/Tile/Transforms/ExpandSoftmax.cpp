@@ -2,7 +2,8 @@
 //
 // The last pass of the tile level. In: kernels with whole softmax ops in base
 // two. Out: the same with tile.map, tile.reduce, tile.any, tile.collect and
-// scf.if. The formulas are in ExpandSoftmaxPatterns.cpp and ExpandMask.cpp.
+// scf.if. The formulas are in ExpandUpdate.cpp, ExpandFinish.cpp and
+// ExpandMask.cpp.
 //
 //===----------------------------------------------------------------------===//
 #include "flashc/Dialect/Tile/IR/Tile.h"

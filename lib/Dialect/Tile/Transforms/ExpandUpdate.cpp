@@ -1,4 +1,4 @@
-//===- ExpandSoftmaxPatterns.cpp - The running softmax as maps ------------===//
+//===- ExpandUpdate.cpp - The running softmax as maps ---------------------===//
 //
 // Part of tile-expand-softmax: the numerics of the running softmax, for the CPU
 // and the GPU alike. With c the scale, m the row maximum in raw scores and M
@@ -15,6 +15,8 @@
 //   * The sums l are deferred: each part is scaled by alpha and added to alone.
 //
 //===----------------------------------------------------------------------===//
+#include "RowProduct.h"
+
 #include "flashc/Dialect/Tile/IR/BuildMap.h"
 #include "flashc/Dialect/Tile/Transforms/Patterns.h"
 
@@ -26,6 +28,15 @@
 using namespace mlir;
 
 namespace flashc::tile {
+
+bool isRescaledBy(SoftmaxUpdateOp update, RescaleOp rescale) {
+  Operation *def = rescale.getTile().getDefiningOp();
+  return rescale->getBlock() == update->getBlock() &&
+         rescale.getFactor() == update.getRescale() &&
+         (!def || def->getBlock() != update->getBlock() ||
+          def->isBeforeInBlock(update));
+}
+
 namespace {
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 /// |c*m| from which s - m is taken before the product: f32 has 24 bits, so an
@@ -35,13 +46,6 @@ constexpr float kLargeExponent = 4194304.0f; // 2^22
 Type i1Rows(Value rows) {
   auto type = cast<RankedTensorType>(rows.getType());
   return type.clone(IntegerType::get(type.getContext(), 1));
-}
-
-/// tile * factor, row by row.
-Value buildRowProduct(ImplicitLocOpBuilder &b, Value tile, Value factor) {
-  return buildMap(b, tile.getType(), {tile, factor}, {}, [&](ValueRange x) {
-    return SmallVector<Value>{arith::MulFOp::create(b, x[0], x[1])};
-  })[0];
 }
 
 Value buildIsLarge(ImplicitLocOpBuilder &b, Value exponent) {
@@ -160,16 +164,6 @@ Value UpdateExpander::buildProbs(Value newMax) {
   })[0];
 }
 
-/// Whether the rescaled accumulator exists before `update` does, so that its
-/// product can go under the branch that raises the maximum.
-bool isRescaledBy(SoftmaxUpdateOp update, RescaleOp rescale) {
-  Operation *def = rescale.getTile().getDefiningOp();
-  return rescale->getBlock() == update->getBlock() &&
-         rescale.getFactor() == update.getRescale() &&
-         (!def || def->getBlock() != update->getBlock() ||
-          def->isBeforeInBlock(update));
-}
-
 /// m', l', p and alpha, with everything that depends on alpha under one branch
 /// that is taken only where some row's maximum rises.
 struct ExpandSoftmaxUpdate : OpRewritePattern<SoftmaxUpdateOp> {
@@ -236,56 +230,9 @@ private:
     scf::YieldOp::create(b, results);
   }
 };
-
-/// tile * factor, where no softmax_update has taken the rescale along.
-struct ExpandRescale : OpRewritePattern<RescaleOp> {
-  using OpRewritePattern::OpRewritePattern;
-  LogicalResult matchAndRewrite(RescaleOp op,
-                                PatternRewriter &rewriter) const override {
-    auto update = op.getFactor().getDefiningOp<SoftmaxUpdateOp>();
-    if (update && isRescaledBy(update, op))
-      return rewriter.notifyMatchFailure(op,
-                                         "is expanded with its softmax_update");
-    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
-    rewriter.replaceOp(op, buildRowProduct(b, op.getTile(), op.getFactor()));
-    return success();
-  }
-};
-
-/// O = acc * (1 / l) and LSE = ln2 * c * m + ln2 * log2(l); l = 0 gives 0 and
-/// -inf.
-struct ExpandFinish : OpRewritePattern<FinishOp> {
-  using OpRewritePattern::OpRewritePattern;
-  LogicalResult matchAndRewrite(FinishOp op,
-                                PatternRewriter &rewriter) const override {
-    if (op.getBase() != ExpBase::Two)
-      return rewriter.notifyMatchFailure(op, "not in base two");
-    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
-    Type rows = op.getLse().getType();
-    Value sum = CollectOp::create(b, rows, op.getRowSum());
-    float nats = float(llvm::numbers::ln2 * op.getScale().convertToFloat());
-    auto body = [&](ValueRange x) -> SmallVector<Value> {
-      Value zero = buildF32(b, 0.0f);
-      Value none =
-          arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, x[1], zero);
-      Value inverse = arith::DivFOp::create(b, buildF32(b, 1.0f), x[1]);
-      Value log = arith::MulFOp::create(b, math::Log2Op::create(b, x[1]),
-                                        buildF32(b, llvm::numbers::ln2f));
-      Value lse = math::FmaOp::create(b, x[0], buildF32(b, nats), log);
-      return {arith::SelectOp::create(b, none, zero, inverse),
-              arith::SelectOp::create(b, none, buildF32(b, -kInfinity), lse)};
-    };
-    ResultRange ends =
-        buildMap(b, {rows, rows}, {op.getRowMax(), sum}, {}, body);
-    Value output = buildRowProduct(b, op.getAcc(), ends[0]);
-    rewriter.replaceOp(op, {output, ends[1]});
-    return success();
-  }
-};
 } // namespace
 
-void populateExpandSoftmaxPatterns(RewritePatternSet &patterns) {
-  patterns.add<ExpandSoftmaxUpdate, ExpandRescale, ExpandFinish>(
-      patterns.getContext());
+void populateExpandUpdatePatterns(RewritePatternSet &patterns) {
+  patterns.add<ExpandSoftmaxUpdate>(patterns.getContext());
 }
 } // namespace flashc::tile

@@ -1,0 +1,20 @@
+// Checks that several verifiers of the `tile` dialect share.
+#ifndef FLASHC_LIB_DIALECT_TILE_IR_TILEVERIFIERS_H
+#define FLASHC_LIB_DIALECT_TILE_IR_TILEVERIFIERS_H
+
+#include "flashc/Dialect/Tile/IR/Tile.h"
+
+namespace flashc::tile {
+
+/// One row value for each row of a block.
+llvm::LogicalResult checkRows(mlir::Operation *op, mlir::RankedTensorType block,
+                              llvm::StringRef blockName,
+                              mlir::RankedTensorType rows,
+                              llvm::StringRef rowsName);
+
+/// Tiles have constant sizes: what fits on chip is decided when compiling.
+llvm::LogicalResult checkStatic(mlir::Operation *op);
+
+} // namespace flashc::tile
+
+#endif // FLASHC_LIB_DIALECT_TILE_IR_TILEVERIFIERS_H

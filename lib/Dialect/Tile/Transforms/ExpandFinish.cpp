@@ -1,0 +1,80 @@
+//===- ExpandFinish.cpp - Rescale and finish as maps ----------------------===//
+//
+// Part of tile-expand-softmax: what is left of the running softmax beside its
+// update (ExpandUpdate.cpp).
+//
+//===----------------------------------------------------------------------===//
+#include "RowProduct.h"
+
+#include "flashc/Dialect/Tile/IR/BuildMap.h"
+#include "flashc/Dialect/Tile/Transforms/Patterns.h"
+
+#include "mlir/IR/PatternMatch.h"
+#include "llvm/Support/MathExtras.h"
+
+#include <limits>
+
+using namespace mlir;
+
+namespace flashc::tile {
+
+Value buildRowProduct(ImplicitLocOpBuilder &b, Value tile, Value factor) {
+  return buildMap(b, tile.getType(), {tile, factor}, {}, [&](ValueRange x) {
+    return SmallVector<Value>{arith::MulFOp::create(b, x[0], x[1])};
+  })[0];
+}
+
+namespace {
+/// tile * factor, where no softmax_update has taken the rescale along.
+struct ExpandRescale : OpRewritePattern<RescaleOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(RescaleOp op,
+                                PatternRewriter &rewriter) const override {
+    auto update = op.getFactor().getDefiningOp<SoftmaxUpdateOp>();
+    if (update && isRescaledBy(update, op))
+      return rewriter.notifyMatchFailure(op,
+                                         "is expanded with its softmax_update");
+    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+    rewriter.replaceOp(op, buildRowProduct(b, op.getTile(), op.getFactor()));
+    return success();
+  }
+};
+
+/// O = acc * (1 / l) and LSE = ln2 * c * m + ln2 * log2(l); l = 0 gives 0 and
+/// -inf.
+struct ExpandFinish : OpRewritePattern<FinishOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(FinishOp op,
+                                PatternRewriter &rewriter) const override {
+    if (op.getBase() != ExpBase::Two)
+      return rewriter.notifyMatchFailure(op, "not in base two");
+    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+    Type rows = op.getLse().getType();
+    Value sum = CollectOp::create(b, rows, op.getRowSum());
+    float nats = float(llvm::numbers::ln2 * op.getScale().convertToFloat());
+    float noKeys = -std::numeric_limits<float>::infinity();
+    auto body = [&](ValueRange x) -> SmallVector<Value> {
+      Value zero = buildF32(b, 0.0f);
+      Value none =
+          arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, x[1], zero);
+      Value inverse = arith::DivFOp::create(b, buildF32(b, 1.0f), x[1]);
+      Value log = arith::MulFOp::create(b, math::Log2Op::create(b, x[1]),
+                                        buildF32(b, llvm::numbers::ln2f));
+      Value lse = math::FmaOp::create(b, x[0], buildF32(b, nats), log);
+      return {arith::SelectOp::create(b, none, zero, inverse),
+              arith::SelectOp::create(b, none, buildF32(b, noKeys), lse)};
+    };
+    ResultRange ends =
+        buildMap(b, {rows, rows}, {op.getRowMax(), sum}, {}, body);
+    Value output = buildRowProduct(b, op.getAcc(), ends[0]);
+    rewriter.replaceOp(op, {output, ends[1]});
+    return success();
+  }
+};
+} // namespace
+
+void populateExpandSoftmaxPatterns(RewritePatternSet &patterns) {
+  populateExpandUpdatePatterns(patterns);
+  patterns.add<ExpandRescale, ExpandFinish>(patterns.getContext());
+}
+} // namespace flashc::tile
