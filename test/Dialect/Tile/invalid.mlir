@@ -4,7 +4,7 @@
 
 // Schedules and types.
 
-// expected-error @+1 {{expects stages, warps and sram of at least 1, but got 0, 4 and 1000; leave them to chooseSchedule}}
+// expected-error @+1 {{expects 1 to 64 stages, 1 to 32 warps and an sram of at least 1, but got 0, 4 and 1000; leave them to chooseSchedule}}
 #s = #tile.schedule<q = 64, kv = 64, stages = 0, warps = 4, q_in_registers = false, sram = 1000>
 
 // -----
@@ -19,7 +19,7 @@
 
 // -----
 
-// expected-error @+1 {{expects a stream of blocks of rows and columns, but got rank 1 or an empty block; write !tile.stream<64x128xf16>}}
+// expected-error @+1 {{expects a stream of blocks of 1 to 65536 rows and columns, but got [64]; write !tile.stream<64x128xf16>}}
 func.func private @f(!tile.stream<64xf16>)
 
 // -----
@@ -122,7 +122,7 @@ func.func @load(%v: memref<1x1x64x64xf16>, %i: index) {
 // -----
 
 func.func @load(%v: memref<1x1x64x64xf16>, %i: index) {
-  // expected-error @+1 {{result #0 has type 'tensor<?x64xf16>', but tiles have constant sizes above 0; give them}}
+  // expected-error @+1 {{result #0 has type 'tensor<?x64xf16>', but tiles have constant sizes of 1 to 65536; give them}}
   %t = tile.load %v[%i, %i, %i] : memref<1x1x64x64xf16> -> tensor<?x64xf16>
   return
 }

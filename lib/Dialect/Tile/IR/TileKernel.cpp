@@ -1,4 +1,6 @@
 // Verifiers of kernels, schedules and stream types of the `tile` dialect.
+#include "TileVerifiers.h"
+
 #include "flashc/Dialect/Tile/IR/Tile.h"
 
 #include "mlir/IR/Diagnostics.h"
@@ -9,6 +11,7 @@ using namespace flashc::tile;
 namespace {
 constexpr StringLiteral kOutputAttr = "tile.output";
 constexpr int64_t kStep = 16; // rows and columns of one tensor core step
+constexpr int64_t kMaxStages = 64, kMaxWarps = 32; // a block has 1024 threads
 
 int64_t getBytes(ArrayRef<int64_t> shape, Type element) {
   return ShapedType::getNumElements(shape) * element.getIntOrFloatBitWidth() /
@@ -75,17 +78,18 @@ LogicalResult ScheduleAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                    int64_t q, int64_t kv, int64_t stages,
                                    int64_t warps, bool qInRegisters,
                                    int64_t sram) {
-  if (stages < 1 || warps < 1 || sram < 1)
-    return emitError()
-           << "expects stages, warps and sram of at least 1, but got " << stages
-           << ", " << warps << " and " << sram
-           << "; leave them to chooseSchedule";
-  if (q < 1 || q % (kStep * warps) != 0)
+  if (stages < 1 || stages > kMaxStages || warps < 1 || warps > kMaxWarps ||
+      sram < 1)
+    return emitError() << "expects 1 to " << kMaxStages << " stages, 1 to "
+                       << kMaxWarps << " warps and an sram of at least 1, but "
+                       << "got " << stages << ", " << warps << " and " << sram
+                       << "; leave them to chooseSchedule";
+  if (q < 1 || q > kMaxTileSize || q % (kStep * warps) != 0)
     return emitError() << "expects q to be a multiple of 16 rows for each "
                           "warp, but got q = "
                        << q << " and warps = " << warps
                        << "; change one of them";
-  if (kv < 1 || kv % kStep != 0)
+  if (kv < 1 || kv > kMaxTileSize || kv % kStep != 0)
     return emitError() << "expects kv to be a multiple of 16, but got " << kv
                        << "; round it up";
   return success();
@@ -93,11 +97,11 @@ LogicalResult ScheduleAttr::verify(function_ref<InFlightDiagnostic()> emitError,
 
 LogicalResult StreamType::verify(function_ref<InFlightDiagnostic()> emitError,
                                  ArrayRef<int64_t> shape, Type elementType) {
-  if (shape.size() != 2 || shape[0] < 1 || shape[1] < 1)
-    return emitError()
-           << "expects a stream of blocks of rows and columns, but got rank "
-           << shape.size() << " or an empty block; write "
-           << "!tile.stream<64x128xf16>";
+  auto isSize = [](int64_t size) { return size >= 1 && size <= kMaxTileSize; };
+  if (shape.size() != 2 || !llvm::all_of(shape, isSize))
+    return emitError() << "expects a stream of blocks of 1 to " << kMaxTileSize
+                       << " rows and columns, but got [" << shape
+                       << "]; write !tile.stream<64x128xf16>";
   if (!elementType.isF16() && !elementType.isBF16() && !elementType.isF32())
     return emitError() << "expects f16, bf16 or f32 elements, but got "
                        << elementType;

@@ -63,13 +63,14 @@ LogicalResult flashc::tile::checkRows(Operation *op, RankedTensorType block,
 }
 
 LogicalResult flashc::tile::checkStatic(Operation *op) {
+  auto isSize = [](int64_t size) { return size >= 1 && size <= kMaxTileSize; };
   auto check = [&](ValueRange values, StringRef what) -> LogicalResult {
     for (auto [i, value] : llvm::enumerate(values))
       if (auto tile = dyn_cast<RankedTensorType>(value.getType());
-          tile && (!tile.hasStaticShape() || tile.getNumElements() == 0))
-        return op->emitOpError()
-               << what << " #" << i << " has type " << tile
-               << ", but tiles have constant sizes above 0; give them";
+          tile && !llvm::all_of(tile.getShape(), isSize)) // dynamic is below 0
+        return op->emitOpError() << what << " #" << i << " has type " << tile
+                                 << ", but tiles have constant sizes of 1 to "
+                                 << kMaxTileSize << "; give them";
     return success();
   };
   return success(succeeded(check(op->getOperands(), "operand")) &&

@@ -12,6 +12,10 @@ llvm::LogicalResult checkRows(mlir::Operation *op, mlir::RankedTensorType block,
                               mlir::RankedTensorType rows,
                               llvm::StringRef rowsName);
 
+/// No tile that fits on a chip has more rows or columns, and products of two
+/// such sizes cannot overflow.
+constexpr int64_t kMaxTileSize = 65536;
+
 /// Tiles have constant sizes: what fits on chip is decided when compiling.
 llvm::LogicalResult checkStatic(mlir::Operation *op);
 
