@@ -38,7 +38,8 @@ public:
     return lse[(row.b * p.heads() + row.h) * p.sq() + row.i];
   }
 
-  /// Holds for every row: no NaN but where the formula has one, and nothing where no key is visible.
+  /// Holds for every row: no NaN but where the formula has one, and nothing
+  /// where no key is visible.
   void everyRow() {
     for (int64_t b = 0; b < p.batch(); ++b)
       for (int64_t i = 0; i < p.sq(); ++i) {
@@ -96,8 +97,8 @@ private:
     return true;
   }
 
-  /// Whether the formula itself gives NaN: visible NaN in the inputs, or a score
-  /// function outside its domain.
+  /// Whether the formula itself gives NaN: visible NaN in the inputs, or a
+  /// score function outside its domain.
   bool isUndefined(Row row) const {
     RowValues reference = referenceAttention(p, {row});
     return std::isnan(reference.lse[0]) ||

@@ -7,6 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "flashc/Support/Npy.h"
+#include "NpyHeader.h"
 #include "flashc/Support/Error.h"
 #include "flashc/Support/File.h"
 
@@ -36,138 +37,6 @@ constexpr DTypeRow kDTypes[] = {
 
 const DTypeRow &row(D dtype) { return kDTypes[static_cast<size_t>(dtype)]; }
 
-constexpr llvm::StringLiteral kMagic("\x93NUMPY");
-
-/// What a header says.
-struct Header {
-  std::string descr;
-  bool fortranOrder = false;
-  llvm::SmallVector<int64_t> shape;
-};
-
-/// A reader of the header's Python dictionary: string keys; values that are
-/// strings, booleans or tuples of integers.
-class HeaderParser {
-public:
-  explicit HeaderParser(llvm::StringRef text) : rest(text) {}
-
-  std::optional<Header> parse() {
-    Header header;
-    bool descr = false, order = false, shape = false;
-    if (!eat("{"))
-      return std::nullopt;
-    while (!eat("}")) {
-      std::optional<std::string> key = string();
-      if (!key || !eat(":"))
-        return std::nullopt;
-      bool *seen = *key == "descr"           ? &descr
-                   : *key == "fortran_order" ? &order
-                   : *key == "shape"         ? &shape
-                                             : nullptr;
-      if (!seen || *seen || !value(*key, header))
-        return std::nullopt;
-      *seen = true;
-      if (!eat(",") && !peek("}"))
-        return std::nullopt;
-    }
-    if (!descr || !order || !shape)
-      return std::nullopt;
-    return header;
-  }
-
-private:
-  bool value(llvm::StringRef key, Header &header) {
-    if (key == "shape")
-      return tuple(header.shape);
-    if (key == "fortran_order") {
-      header.fortranOrder = eat("True");
-      return header.fortranOrder || eat("False");
-    }
-    std::optional<std::string> text = string();
-    header.descr = text.value_or("");
-    return text.has_value();
-  }
-
-  bool tuple(llvm::SmallVectorImpl<int64_t> &out) {
-    if (!eat("("))
-      return false;
-    while (!eat(")")) {
-      int64_t dim = 0;
-      rest = rest.ltrim();
-      if (rest.consumeInteger(10, dim) || dim < 0)
-        return false;
-      out.push_back(dim);
-      if (!eat(",") && !peek(")"))
-        return false;
-    }
-    return true;
-  }
-
-  std::optional<std::string> string() {
-    rest = rest.ltrim();
-    if (rest.empty() || (rest[0] != '\'' && rest[0] != '"'))
-      return std::nullopt;
-    size_t end = rest.find(rest[0], 1);
-    if (end == llvm::StringRef::npos)
-      return std::nullopt;
-    std::string text = rest.slice(1, end).str();
-    rest = rest.drop_front(end + 1);
-    return text;
-  }
-
-  bool peek(llvm::StringRef token) {
-    rest = rest.ltrim();
-    return rest.starts_with(token);
-  }
-  bool eat(llvm::StringRef token) {
-    return peek(token) && rest.consume_front(token);
-  }
-
-  llvm::StringRef rest;
-};
-
-/// Bytes in an error's text: what cannot be printed is escaped.
-std::string printable(llvm::StringRef text) {
-  std::string out;
-  llvm::raw_string_ostream os(out);
-  llvm::printEscapedString(text.take_front(60), os);
-  return out;
-}
-
-/// Take the magic, version and header off `bytes`.
-llvm::Expected<Header> takeHeader(llvm::StringRef &bytes,
-                                  const std::string &name) {
-  if (!bytes.consume_front(kMagic) || bytes.size() < 2)
-    return makeError("'{}' is not a .npy file: it does not start with "
-                     "\"\\x93NUMPY\"; write it with numpy.save",
-                     name);
-  unsigned version = static_cast<uint8_t>(bytes[0]);
-  if (version < 1 || version > 3)
-    return makeError("'{}' has .npy format version {}, but versions 1 to 3 are "
-                     "read; write it with numpy.save",
-                     name, version);
-  bytes = bytes.drop_front(2);
-  size_t lengthBytes = version == 1 ? 2 : 4;
-  uint64_t length = 0;
-  if (bytes.size() >= lengthBytes)
-    length = version == 1 ? llvm::support::endian::read16le(bytes.data())
-                          : llvm::support::endian::read32le(bytes.data());
-  if (bytes.size() < lengthBytes + length)
-    return makeError("'{}' is cut off: its header should have {} bytes, but {} "
-                     "are left; write it again",
-                     name, length,
-                     bytes.size() - std::min(bytes.size(), lengthBytes));
-  llvm::StringRef text = bytes.substr(lengthBytes, length);
-  bytes = bytes.drop_front(lengthBytes + length);
-  std::optional<Header> header = HeaderParser(text).parse();
-  if (!header)
-    return makeError("'{}' has a header that cannot be read: \"{}\"; it should "
-                     "be {{'descr': '<f2', 'fortran_order': False, 'shape': "
-                     "(2, 3), }}",
-                     name, printable(text));
-  return *header;
-}
-
 llvm::Expected<const DTypeRow *> findDType(llvm::StringRef descr,
                                            const std::string &name) {
   char order = descr.empty() ? 0 : descr[0];
@@ -180,11 +49,12 @@ llvm::Expected<const DTypeRow *> findDType(llvm::StringRef descr,
     if (order == '>')
       return makeError("'{}' holds big-endian data ('{}'), but little-endian "
                        "('<{}') is read; save array.astype('<{}')",
-                       name, printable(descr), row.code.str(), row.code.str());
+                       name, printableBytes(descr), row.code.str(),
+                       row.code.str());
   }
   return makeError("'{}' holds elements of type '{}', which is not read; save "
                    "float16, float32, int32 or bfloat16 as uint16",
-                   name, printable(descr));
+                   name, printableBytes(descr));
 }
 
 /// Bytes that the shape needs, or nullopt past 2^63.
@@ -211,6 +81,8 @@ NpyArray::NpyArray(DType dtype, llvm::ArrayRef<int64_t> shape)
     : dtype(dtype), shape(shape), data(numElements() * elementBytes(dtype)) {}
 
 int64_t NpyArray::numElements() const {
+  if (llvm::is_contained(shape, 0)) // the product of the rest may overflow
+    return 0;
   int64_t count = 1;
   for (int64_t dim : shape)
     count *= dim;
@@ -232,7 +104,7 @@ std::string flashc::shapeText(llvm::ArrayRef<int64_t> shape) {
 llvm::Expected<NpyArray> flashc::parseNpy(llvm::StringRef bytes,
                                           llvm::StringRef path) {
   std::string name = path.str();
-  llvm::Expected<Header> header = takeHeader(bytes, name);
+  llvm::Expected<NpyHeader> header = takeNpyHeader(bytes, name);
   if (!header)
     return header.takeError();
   llvm::Expected<const DTypeRow *> type = findDType(header->descr, name);
@@ -269,7 +141,7 @@ llvm::Error flashc::writeNpy(llvm::StringRef path, const NpyArray &array) {
   std::string text = headerText(array);
   // Data starts at a multiple of 64 bytes; the header ends in a newline.
   bool wide = text.size() + 128 > 0xffff;
-  size_t before = kMagic.size() + 2 + (wide ? 4 : 2);
+  size_t before = kNpyMagic.size() + 2 + (wide ? 4 : 2);
   text.append(llvm::alignTo(before + text.size() + 1, 64) - before -
                   text.size() - 1,
               ' ');
@@ -278,7 +150,7 @@ llvm::Error flashc::writeNpy(llvm::StringRef path, const NpyArray &array) {
   char length[4];
   llvm::support::endian::write32le(length, text.size());
   return writeFile(path,
-                   {kMagic, llvm::StringRef(version, 2),
+                   {kNpyMagic, llvm::StringRef(version, 2),
                     llvm::StringRef(length, wide ? 4 : 2), text,
                     llvm::StringRef(array.data.data(), array.data.size())});
 }

@@ -92,6 +92,14 @@ TEST_CASE("npy: written and read back, every dtype and rank") {
   CHECK(folder.entries() == 1);
 }
 
+TEST_CASE("npy: a dimension of 0 beside huge ones") {
+  std::string shape = "(4611686018427387904, 4611686018427387904, 0)";
+  llvm::Expected<NpyArray> array =
+      parseNpy(npy(header("<f2", "False", shape), ""), "x.npy");
+  REQUIRE(bool(array));
+  CHECK(array->numElements() == 0);
+}
+
 TEST_CASE("npy: each refusal says what and what to do") {
   std::string two(4, 'x');
   CHECK(errorOf("hello") == "'x.npy' is not a .npy file: it does not start "
