@@ -13,6 +13,7 @@ using namespace flashc::cuda;
 static constexpr int kLocalBytes = 3;
 static constexpr int kRegisters = 4;
 static constexpr int kMaxDynamicSharedBytes = 8;
+static constexpr int kSharedCarveout = 9;
 static constexpr int kErrorLog = 5;
 static constexpr int kErrorLogBytes = 6;
 
@@ -100,6 +101,10 @@ llvm::Error Module::prepareFunction() {
                         info.sharedBytes),
             "compile it with a smaller --sram"))
       return error;
+  // A hint, so its failure is none: shared memory before L1, which these
+  // kernels pass by, so that as many blocks fit a multiprocessor as their bytes
+  // allow.
+  driver.funcSetAttribute(function, kSharedCarveout, 100);
   driver.funcGetAttribute(&registerCount, kRegisters, function);
   driver.funcGetAttribute(&spillBytes, kLocalBytes, function);
   return llvm::Error::success();

@@ -28,10 +28,11 @@ struct ErrorReport {
 };
 
 /// Check `o` (B, Hq, Sq, Dv) and, unless null, `lse` (B x Hq x Sq, contiguous).
-/// On every row: no NaN but where the formula gives one, and rows without a visible key have O = 0 and
-/// LSE = -inf exactly. On the rows that `sampleRows(problem, maxWork)` takes,
-/// with u the unit roundoff of the element type, e the error of the unfused
-/// computation on the same row, and p, v, x as in `attn.forward`:
+/// On every row: no NaN but where the formula gives one, and rows without a
+/// visible key have O = 0 and LSE = -inf exactly. On the rows that
+/// `sampleRows(problem, maxWork)` takes, with u the unit roundoff of the
+/// element type, e the error of the unfused computation on the same row, and p,
+/// v, x as in `attn.forward`:
 ///
 ///     |O_d - ref_d|  <=  2 max_d e_d  +  2u max_d |ref_d|  +  2u max_d |p
 ///     v_d|_2  +  r max_d |p v_d|_1 |LSE - ref|    <=  2 e          +  2^-23

@@ -65,9 +65,10 @@ struct Manifest {
   int64_t valueHeadDim = 0;
   /// Element type of Q, K, V and O: "f16", "bf16" or "f32".
   std::string dtype;
-  /// Bytes that the address of each row of Q, K, V and O is a multiple of, where
-  /// the bytes of a dense row are one too; else the greatest common divisor of
-  /// both. Base pointers and strides are checked against it before a launch.
+  /// Bytes that the address of each row of Q, K, V and O is a multiple of,
+  /// where the bytes of a dense row are one too; else the greatest common
+  /// divisor of both. Base pointers and strides are checked against it before a
+  /// launch.
   int64_t alignment = 16;
   /// Multiplies Q K^T.
   double scale = 0;

@@ -180,6 +180,7 @@ TEST_CASE("module: PTX is loaded, shared memory asked for, the grid launched") {
   }
   CHECK(std::count(seen.calls.begin(), seen.calls.end(), "ptx text") == 1);
   CHECK(std::count(seen.calls.begin(), seen.calls.end(), "set 8 81920") == 1);
+  CHECK(std::count(seen.calls.begin(), seen.calls.end(), "set 9 100") == 1);
   CHECK(seen.calls.back() == "unload");
 }
 
