@@ -23,8 +23,8 @@ llvm::StringRef flashc::stageName(Stage stage) {
 }
 
 llvm::ArrayRef<Stage> flashc::allStages() {
-  static constexpr Stage stages[] = {Stage::Attn,  Stage::Tile, Stage::Warp,
-                                     Stage::LLVM,  Stage::PTX,  Stage::Cubin,
+  static constexpr Stage stages[] = {Stage::Attn,    Stage::Tile, Stage::Warp,
+                                     Stage::LLVM,    Stage::PTX,  Stage::Cubin,
                                      Stage::Manifest};
   return stages;
 }
@@ -63,9 +63,9 @@ static llvm::Expected<OwningOpRef<ModuleOp>> isolate(ModuleOp input) {
     return found.takeError();
   OwningOpRef<ModuleOp> module = ModuleOp::create(input.getLoc());
   OpBuilder builder = OpBuilder::atBlockEnd(module->getBody());
-  auto func = func::FuncOp::create(builder, found->func.getLoc(),
-                                   found->func.getName(),
-                                   found->func.getFunctionType());
+  auto func =
+      func::FuncOp::create(builder, found->func.getLoc(), found->func.getName(),
+                           found->func.getFunctionType());
   IRMapping mapping;
   found->func.getBody().cloneInto(&func.getBody(), mapping);
   for (unsigned i = 0; i < func.getNumArguments(); ++i)
@@ -76,16 +76,16 @@ static llvm::Expected<OwningOpRef<ModuleOp>> isolate(ModuleOp input) {
   return module;
 }
 
-llvm::Expected<Lowering> flashc::lowerTo(ModuleOp input,
-                                         const CompileOptions &options,
-                                         Stage stage) {
+llvm::Expected<Lowering>
+flashc::lowerTo(ModuleOp input, const CompileOptions &options, Stage stage) {
   llvm::Expected<TargetInfo> target = lookupTarget(options.arch, options.sram);
   if (!target)
     return target.takeError();
   if (!llvm::is_contained<int64_t>({0, 2, 4, 8, 16}, options.alignment))
-    return makeError("alignment is {}, but copies move 2, 4, 8 or 16 bytes; give "
-                     "one of them, or 0 for what the head dims allow",
-                     options.alignment);
+    return makeError(
+        "alignment is {}, but copies move 2, 4, 8 or 16 bytes; give "
+        "one of them, or 0 for what the head dims allow",
+        options.alignment);
   llvm::Expected<OwningOpRef<ModuleOp>> module = isolate(input);
   if (!module)
     return module.takeError();
@@ -103,8 +103,8 @@ llvm::Expected<Lowering> flashc::lowerTo(ModuleOp input,
     return result;
   if (llvm::Error error = run(buildTilePipeline, "tile"))
     return error;
-  if (llvm::Error error = describeTile(*result.module, options, result.manifest,
-                                       result.name))
+  if (llvm::Error error =
+          describeTile(*result.module, options, result.manifest, result.name))
     return error;
   if (stage == Stage::Tile)
     return result;
@@ -136,9 +136,8 @@ static std::string printModule(ModuleOp module) {
   return text;
 }
 
-llvm::Expected<std::string> flashc::emitStage(ModuleOp module,
-                                              const CompileOptions &options,
-                                              Stage stage) {
+llvm::Expected<std::string>
+flashc::emitStage(ModuleOp module, const CompileOptions &options, Stage stage) {
   if (stage == Stage::PTX || stage == Stage::Cubin ||
       stage == Stage::Manifest) {
     llvm::Expected<KernelImage> image =
@@ -175,8 +174,8 @@ llvm::Expected<KernelImage> flashc::compileToGPU(ModuleOp module,
                     std::move(lowered->manifest)};
   if (!assemble)
     return image;
-  llvm::Expected<PtxasResult> cubin = flashc::assemble(image.ptx,
-                                                       lowered->target);
+  llvm::Expected<PtxasResult> cubin =
+      flashc::assemble(image.ptx, lowered->target);
   if (!cubin)
     return cubin.takeError();
   image.cubin = std::move(cubin->cubin);

@@ -99,9 +99,9 @@ static int64_t countResident(const Manifest &manifest,
   resident = std::min(resident, target.maxWarpsPerSM /
                                     std::max<int64_t>(manifest.warps, 1));
   if (manifest.registers > 0) // handed out in units of 8 a thread
-    resident = std::min(resident, target.registersPerSM /
-                                      ((manifest.registers + 7) / 8 * 8 *
-                                       threads));
+    resident =
+        std::min(resident, target.registersPerSM /
+                               ((manifest.registers + 7) / 8 * 8 * threads));
   return std::max<int64_t>(resident, 1);
 }
 
@@ -112,8 +112,8 @@ Costs flashc::computeCosts(const Manifest &manifest, Attribute mask,
   double rows = double(size.batch) * size.heads * size.queries;
   double keyRows = double(size.batch) * size.kvHeads * size.keys;
   int64_t visible = countVisible(mask, size.queries, size.keys);
-  int64_t queryBlocks =
-      (size.queries + manifest.qBlock - 1) / std::max<int64_t>(1, manifest.qBlock);
+  int64_t queryBlocks = (size.queries + manifest.qBlock - 1) /
+                        std::max<int64_t>(1, manifest.qBlock);
   Costs costs;
   costs.flops = 2 * (d + dv) * double(visible) * size.batch * size.heads;
   double rowBytes = rows * ((d + dv) * element + 4);
@@ -124,15 +124,17 @@ Costs flashc::computeCosts(const Manifest &manifest, Attribute mask,
   costs.blockBytes = rowBytes + double(size.batch) * size.heads * queryBlocks *
                                     share * size.keys * (d + dv) * element;
   costs.intensity = costs.leastBytes ? costs.flops / costs.leastBytes : 0;
-  double n = std::max(size.queries, size.keys), m = target.sharedBytesPerBlock / element;
+  double n = std::max(size.queries, size.keys),
+         m = target.sharedBytesPerBlock / element;
   double wide = std::max(d, dv), heads = double(size.batch) * size.heads;
   costs.fusedElements = heads * n * n * wide * wide / m;
   costs.unfusedElements = heads * (n * wide + n * n);
   costs.blocks = size.batch * size.heads * queryBlocks;
   if (!target.isCPU) {
     costs.residentBlocks = countResident(manifest, target);
-    costs.waves = double(costs.blocks) /
-                  double(costs.residentBlocks * std::max<int64_t>(1, target.smCount));
+    costs.waves =
+        double(costs.blocks) /
+        double(costs.residentBlocks * std::max<int64_t>(1, target.smCount));
   }
   return costs;
 }
@@ -152,7 +154,8 @@ static std::string describeKernel(const Manifest &manifest,
                                   const TargetInfo &target) {
   std::string text = fmt::format(
       "target       {}\n"
-      "attention    {} {}, head dim {}, value head dim {}, scale {:.6g}, mask {}\n"
+      "attention    {} {}, head dim {}, value head dim {}, scale {:.6g}, mask "
+      "{}\n"
       "tiles        {} queries x {} keys, {} stages, {} warps\n",
       target.arch, manifest.dtype, manifest.layout, manifest.headDim,
       manifest.valueHeadDim, manifest.scale, manifest.mask, manifest.qBlock,
@@ -164,8 +167,9 @@ static std::string describeKernel(const Manifest &manifest,
                       manifest.sharedBytes, target.sharedBytesPerBlock);
   if (manifest.registers < 0)
     return text + "registers    unknown: ptxas was not found\n";
-  return text + fmt::format("registers    {} a thread, {} bytes spilled (ptxas)\n",
-                            manifest.registers, manifest.spillBytes);
+  return text +
+         fmt::format("registers    {} a thread, {} bytes spilled (ptxas)\n",
+                     manifest.registers, manifest.spillBytes);
 }
 
 std::string flashc::explain(const Manifest &manifest, Attribute mask,
@@ -177,7 +181,8 @@ std::string flashc::explain(const Manifest &manifest, Attribute mask,
       "flops        {} (2 (D + Dv) for each visible pair)\n"
       "HBM bytes    {}B (each array once) to {}B (K and V once a query block)\n"
       "intensity    {:.4g} flops a byte\n"
-      "IO bound     N^2 d^2 / M = {} elements; unfused N d + N^2 = {} elements; "
+      "IO bound     N^2 d^2 / M = {} elements; unfused N d + N^2 = {} "
+      "elements; "
       "{:.3g}x fewer\n",
       size.batch, size.heads, size.kvHeads, size.queries, size.keys,
       quantity(costs.flops), quantity(costs.leastBytes),
@@ -187,8 +192,8 @@ std::string flashc::explain(const Manifest &manifest, Attribute mask,
   if (target.isCPU)
     return text + fmt::format("grid         {} blocks\n", costs.blocks);
   return text +
-         fmt::format("grid         {} blocks, {} at once on each of {} SMs: {:.2f} "
-                     "waves\n",
-                     costs.blocks, costs.residentBlocks, target.smCount,
-                     costs.waves);
+         fmt::format(
+             "grid         {} blocks, {} at once on each of {} SMs: {:.2f} "
+             "waves\n",
+             costs.blocks, costs.residentBlocks, target.smCount, costs.waves);
 }

@@ -1,5 +1,5 @@
-// Reads the manifest off the IR, level by level: the kernel's argument types are
-// the ABI, so they are taken from the kernel and not guessed a second time.
+// Reads the manifest off the IR, level by level: the kernel's argument types
+// are the ABI, so they are taken from the kernel and not guessed a second time.
 #include "Manifest.h"
 
 #include "flashc/Analysis/Schedule.h"
@@ -62,15 +62,15 @@ static void describeParam(MemRefType type, KernelParam &param) {
 /// As convert-warp-to-nvvm has it: the longest piece that cp.async copies.
 static constexpr int64_t kDefaultAlignment = 16;
 
-llvm::Error flashc::describeTile(ModuleOp module,
-                                 const CompileOptions &options,
+llvm::Error flashc::describeTile(ModuleOp module, const CompileOptions &options,
                                  Manifest &manifest, std::string &name) {
   auto kernels = llvm::to_vector(module.getOps<tile::KernelOp>());
   if (kernels.size() != 1 ||
       kernels[0].getArgumentTypes().size() != manifest.params.size())
-    return makeError("the module has {} kernels, but one is compiled at a time; "
-                     "split the module",
-                     kernels.size());
+    return makeError(
+        "the module has {} kernels, but one is compiled at a time; "
+        "split the module",
+        kernels.size());
   tile::KernelOp kernel = kernels[0];
   name = kernel.getSymName().str();
   for (auto [type, param] :
@@ -81,7 +81,8 @@ llvm::Error flashc::describeTile(ModuleOp module,
   manifest.kvBlock = schedule.getKv();
   manifest.stages = schedule.getStages();
   manifest.warps = schedule.getWarps();
-  manifest.alignment = options.alignment ? options.alignment : kDefaultAlignment;
+  manifest.alignment =
+      options.alignment ? options.alignment : kDefaultAlignment;
   return llvm::Error::success();
 }
 

@@ -6,8 +6,8 @@
 
 namespace flashc {
 
-/// What the `attn` level knows: dims, scale, mask, and the parameters' kinds and
-/// names in the order of the kernel's arguments.
+/// What the `attn` level knows: dims, scale, mask, and the parameters' kinds
+/// and names in the order of the kernel's arguments.
 llvm::Expected<Manifest> describeAttn(mlir::ModuleOp module);
 
 /// Adds what the `tile` level knows: schedule, and the parameters' types. Fails

@@ -197,9 +197,10 @@ llvm::Expected<Attribute> flashc::parseMask(llvm::StringRef text,
 // How tightly the connective of a mask binds: or 0, and 1, the rest 2.
 static std::string print(Attribute mask, int outer) {
   auto join = [&](ArrayRef<Attribute> parts, llvm::StringRef sign, int level) {
-    std::string text = llvm::join(
-        llvm::map_range(parts, [&](Attribute p) { return print(p, level + 1); }),
-        sign);
+    std::string text =
+        llvm::join(llvm::map_range(
+                       parts, [&](Attribute p) { return print(p, level + 1); }),
+                   sign);
     return level < outer ? "(" + text + ")" : text;
   };
   auto topLeft = [](Align align) {

@@ -49,8 +49,7 @@ static ScoreFunction::Step extractStep(const NpyArray &array, Type type,
   };
 }
 
-static ScoreFunction::Step constantStep(arith::ConstantOp op,
-                                        unsigned result) {
+static ScoreFunction::Step constantStep(arith::ConstantOp op, unsigned result) {
   Number number;
   if (auto real = dyn_cast<FloatAttr>(op.getValue()))
     number.real = real.getValueAsDouble();

@@ -1,5 +1,6 @@
 // The scalar ops that a score function may hold, in double and in integers that
 // wrap: one row of a table for each. Used by ScoreFunction.cpp only.
+#include "ScoreFloats.h"
 #include "flashc/Compiler/ScoreFunction.h"
 
 #include "llvm/ADT/StringMap.h"
@@ -7,7 +8,6 @@
 
 #include <bit>
 #include <cmath>
-#include <limits>
 
 using namespace mlir;
 using namespace flashc;
@@ -16,76 +16,11 @@ using Number = ScoreFunction::Number;
 using Step = ScoreFunction::Step;
 
 namespace {
-using Real1 = double (*)(double);
-using Real2 = double (*)(double, double);
 /// On sign-extended values; the result is wrapped by the caller.
 using Integer2 = int64_t (*)(int64_t, int64_t);
 
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
-
-double maximum(double a, double b) {
-  return std::isnan(a) || std::isnan(b) ? kNaN : std::fmax(a, b);
-}
-double minimum(double a, double b) {
-  return std::isnan(a) || std::isnan(b) ? kNaN : std::fmin(a, b);
-}
 uint64_t u(int64_t x) { return static_cast<uint64_t>(x); }
 } // namespace
-
-static Real1 unary(StringRef name) {
-  static const llvm::StringMap<Real1> table = {
-      {"arith.negf", [](double x) { return -x; }},
-      {"math.absf", [](double x) { return std::fabs(x); }},
-      {"math.acos", [](double x) { return std::acos(x); }},
-      {"math.acosh", [](double x) { return std::acosh(x); }},
-      {"math.asin", [](double x) { return std::asin(x); }},
-      {"math.asinh", [](double x) { return std::asinh(x); }},
-      {"math.atan", [](double x) { return std::atan(x); }},
-      {"math.atanh", [](double x) { return std::atanh(x); }},
-      {"math.cbrt", [](double x) { return std::cbrt(x); }},
-      {"math.ceil", [](double x) { return std::ceil(x); }},
-      {"math.cos", [](double x) { return std::cos(x); }},
-      {"math.cosh", [](double x) { return std::cosh(x); }},
-      {"math.erf", [](double x) { return std::erf(x); }},
-      {"math.erfc", [](double x) { return std::erfc(x); }},
-      {"math.exp", [](double x) { return std::exp(x); }},
-      {"math.exp2", [](double x) { return std::exp2(x); }},
-      {"math.expm1", [](double x) { return std::expm1(x); }},
-      {"math.floor", [](double x) { return std::floor(x); }},
-      {"math.log", [](double x) { return std::log(x); }},
-      {"math.log10", [](double x) { return std::log10(x); }},
-      {"math.log1p", [](double x) { return std::log1p(x); }},
-      {"math.log2", [](double x) { return std::log2(x); }},
-      {"math.round", [](double x) { return std::round(x); }},
-      {"math.roundeven", [](double x) { return std::nearbyint(x); }},
-      {"math.rsqrt", [](double x) { return 1 / std::sqrt(x); }},
-      {"math.sin", [](double x) { return std::sin(x); }},
-      {"math.sinh", [](double x) { return std::sinh(x); }},
-      {"math.sqrt", [](double x) { return std::sqrt(x); }},
-      {"math.tan", [](double x) { return std::tan(x); }},
-      {"math.tanh", [](double x) { return std::tanh(x); }},
-      {"math.trunc", [](double x) { return std::trunc(x); }},
-  };
-  return table.lookup(name);
-}
-
-static Real2 binary(StringRef name) {
-  static const llvm::StringMap<Real2> table = {
-      {"arith.addf", [](double a, double b) { return a + b; }},
-      {"arith.subf", [](double a, double b) { return a - b; }},
-      {"arith.mulf", [](double a, double b) { return a * b; }},
-      {"arith.divf", [](double a, double b) { return a / b; }},
-      {"arith.remf", [](double a, double b) { return std::fmod(a, b); }},
-      {"arith.maximumf", maximum},
-      {"arith.minimumf", minimum},
-      {"arith.maxnumf", [](double a, double b) { return std::fmax(a, b); }},
-      {"arith.minnumf", [](double a, double b) { return std::fmin(a, b); }},
-      {"math.atan2", [](double a, double b) { return std::atan2(a, b); }},
-      {"math.copysign", [](double a, double b) { return std::copysign(a, b); }},
-      {"math.powf", [](double a, double b) { return std::pow(a, b); }},
-  };
-  return table.lookup(name);
-}
 
 // Divisors are constants other than 0 and -1 (verified), so that nothing traps.
 static Integer2 integer(StringRef name) {
@@ -113,8 +48,10 @@ static Integer2 unsignedInteger(StringRef name) {
        [](int64_t a, int64_t b) { return int64_t(std::max(u(a), u(b))); }},
       {"arith.minui",
        [](int64_t a, int64_t b) { return int64_t(std::min(u(a), u(b))); }},
-      {"arith.divui", [](int64_t a, int64_t b) { return int64_t(u(a) / u(b)); }},
-      {"arith.remui", [](int64_t a, int64_t b) { return int64_t(u(a) % u(b)); }},
+      {"arith.divui",
+       [](int64_t a, int64_t b) { return int64_t(u(a) / u(b)); }},
+      {"arith.remui",
+       [](int64_t a, int64_t b) { return int64_t(u(a) % u(b)); }},
       {"arith.ceildivui",
        [](int64_t a, int64_t b) {
          return int64_t(u(a) / u(b) + (u(a) % u(b) != 0));
@@ -141,22 +78,38 @@ static bool compare(arith::CmpFPredicate predicate, double a, double b) {
   using P = arith::CmpFPredicate;
   bool unordered = std::isnan(a) || std::isnan(b);
   switch (predicate) {
-  case P::AlwaysFalse: return false;
-  case P::OEQ: return a == b;
-  case P::OGT: return a > b;
-  case P::OGE: return a >= b;
-  case P::OLT: return a < b;
-  case P::OLE: return a <= b;
-  case P::ONE: return !unordered && a != b;
-  case P::ORD: return !unordered;
-  case P::UEQ: return unordered || a == b;
-  case P::UGT: return unordered || a > b;
-  case P::UGE: return unordered || a >= b;
-  case P::ULT: return unordered || a < b;
-  case P::ULE: return unordered || a <= b;
-  case P::UNE: return a != b;
-  case P::UNO: return unordered;
-  case P::AlwaysTrue: return true;
+  case P::AlwaysFalse:
+    return false;
+  case P::OEQ:
+    return a == b;
+  case P::OGT:
+    return a > b;
+  case P::OGE:
+    return a >= b;
+  case P::OLT:
+    return a < b;
+  case P::OLE:
+    return a <= b;
+  case P::ONE:
+    return !unordered && a != b;
+  case P::ORD:
+    return !unordered;
+  case P::UEQ:
+    return unordered || a == b;
+  case P::UGT:
+    return unordered || a > b;
+  case P::UGE:
+    return unordered || a >= b;
+  case P::ULT:
+    return unordered || a < b;
+  case P::ULE:
+    return unordered || a <= b;
+  case P::UNE:
+    return a != b;
+  case P::UNO:
+    return unordered;
+  case P::AlwaysTrue:
+    return true;
   }
   return false;
 }
@@ -253,9 +206,9 @@ static Step integerStep(Operation &op, ArrayRef<unsigned> operands,
     };
   if (Integer2 f = unsignedInteger(name))
     return [=](Number *r) {
-      r[result].integer = wrap(f(zeroExtend(r[a].integer, width),
-                                 zeroExtend(r[b].integer, width)),
-                               width);
+      r[result].integer = wrap(
+          f(zeroExtend(r[a].integer, width), zeroExtend(r[b].integer, width)),
+          width);
     };
   return nullptr;
 }
@@ -273,7 +226,7 @@ Step flashc::scoreStep(Operation &op, ArrayRef<unsigned> operands,
     };
   if (operands.size() == 1) {
     unsigned a = operands[0];
-    if (Real1 f = unary(name))
+    if (Real1 f = realFunction1(name))
       return [=](Number *r) { r[result].real = f(r[a].real); };
     if (isa<math::AbsIOp>(op))
       return [=, width = widthOf(op.getResult(0).getType())](Number *r) {
@@ -289,7 +242,7 @@ Step flashc::scoreStep(Operation &op, ArrayRef<unsigned> operands,
   if (operands.size() != 2)
     return nullptr;
   unsigned a = operands[0], b = operands[1];
-  if (Real2 f = binary(name))
+  if (Real2 f = realFunction2(name))
     return [=](Number *r) { r[result].real = f(r[a].real, r[b].real); };
   if (isa<math::FPowIOp>(op))
     return [=](Number *r) {

@@ -44,8 +44,8 @@ AttentionSpec fuzz::generateSpec(Random &random) {
   spec.dtype = random.pick(std::vector<std::string>{"f16", "bf16", "f32"});
   spec.layout = random.oneIn(2) ? "bshd" : "bhsd";
   if (random.oneIn(3))
-    spec.scale = random.pick(
-        std::vector<double>{0.125, 1, 1e-20, 1e20, 0, -1, 1e300});
+    spec.scale =
+        random.pick(std::vector<double>{0.125, 1, 1e-20, 1e20, 0, -1, 1e300});
   spec.mask = generateMask(random);
   spec.kvLengths = random.oneIn(2);
   spec.withLse = !random.oneIn(4);
@@ -59,9 +59,10 @@ CompileOptions fuzz::generateOptions(Random &random) {
   if (random.oneIn(4))
     options.sram = int64_t(random.below(250000)) - 10;
   static const std::vector<std::string> tiles = {
-      "auto",  "auto",  "auto",   "auto",  "paper", "64x64",  "128x64",
-      "16x16", "32x48", "256x16", "8x8",   "0x0",   "64x",    "-16x16",
-      "axb",   "128x128", "1024x16", "99999999999x16", "48x80"};
+      "auto",   "auto",   "auto",  "auto",    "paper",   "64x64",
+      "128x64", "16x16",  "32x48", "256x16",  "8x8",     "0x0",
+      "64x",    "-16x16", "axb",   "128x128", "1024x16", "99999999999x16",
+      "48x80"};
   options.tiles = random.pick(tiles);
   if (random.oneIn(5))
     options.stages = int64_t(random.below(10)) - 1;
@@ -97,21 +98,21 @@ private:
   Random &random;
   std::string body;
   int count = 0;
-  std::vector<std::string> floats = {"%s"}, integers, indices = {"%b", "%h",
-                                                                 "%i", "%j"};
+  std::vector<std::string> floats = {"%s"}, integers,
+                           indices = {"%b", "%h", "%i", "%j"};
 };
 } // namespace
 
 void ScoreWriter::writeFloat() {
   static const std::vector<std::string> binary = {
-      "arith.addf", "arith.subf",     "arith.mulf",     "arith.divf",
+      "arith.addf",     "arith.subf",     "arith.mulf",    "arith.divf",
       "arith.maximumf", "arith.minimumf", "arith.maxnumf", "arith.remf",
-      "math.powf",  "math.atan2",     "math.copysign"};
+      "math.powf",      "math.atan2",     "math.copysign"};
   static const std::vector<std::string> unary = {
-      "math.exp", "math.exp2", "math.log", "math.tanh", "math.absf",
-      "math.sqrt", "math.rsqrt", "math.sin", "math.cos", "math.erf",
+      "math.exp",   "math.exp2",      "math.log",   "math.tanh",  "math.absf",
+      "math.sqrt",  "math.rsqrt",     "math.sin",   "math.cos",   "math.erf",
       "math.floor", "math.roundeven", "arith.negf", "math.log1p", "math.expm1",
-      "math.cbrt", "math.atan", "math.ceil", "math.sinh"};
+      "math.cbrt",  "math.atan",      "math.ceil",  "math.sinh"};
   std::string a = random.pick(floats), b = random.pick(floats);
   std::string name = fresh();
   if (random.oneIn(4))
@@ -127,7 +128,7 @@ void ScoreWriter::writeFloat() {
 
 void ScoreWriter::writeInteger() {
   static const std::vector<std::string> binary = {
-      "arith.addi", "arith.subi", "arith.muli", "arith.andi", "arith.xori",
+      "arith.addi",  "arith.subi",  "arith.muli", "arith.andi", "arith.xori",
       "arith.maxsi", "arith.minui", "arith.shli", "arith.shrsi"};
   static const std::vector<std::string> divisions = {
       "arith.divsi", "arith.remui", "arith.floordivsi", "arith.ceildivsi"};
@@ -195,12 +196,16 @@ void ScoreWriter::writeOp() {
 std::string fuzz::generateScoreModule(Random &random) {
   static const std::vector<std::string> dtypes = {"f16", "bf16", "f32"};
   std::string dtype = random.pick(dtypes);
-  std::string q = fmt::format("tensor<?x?x?x{}x{}>", 1 + random.below(128), dtype);
+  std::string q =
+      fmt::format("tensor<?x?x?x{}x{}>", 1 + random.below(128), dtype);
   std::string lse = "tensor<?x?x?xf32>";
   return fmt::format(
-      "func.func @f(%q: {0}, %k: {0}, %ct: tensor<?x3xf32>, %cu: tensor<5xi32>) "
-      "-> ({0}, {1}) {{\n  %o, %l = attn.forward %q, %k, %k captures(%ct, %cu : "
-      "tensor<?x3xf32>, tensor<5xi32>) layout({3}) : {0}, {0}, {0} -> ({0}, {1}) "
+      "func.func @f(%q: {0}, %k: {0}, %ct: tensor<?x3xf32>, %cu: "
+      "tensor<5xi32>) "
+      "-> ({0}, {1}) {{\n  %o, %l = attn.forward %q, %k, %k captures(%ct, %cu "
+      ": "
+      "tensor<?x3xf32>, tensor<5xi32>) layout({3}) : {0}, {0}, {0} -> ({0}, "
+      "{1}) "
       "{{\n  ^bb0(%s: f32, %b: index, %h: index, %i: index, %j: index, %t: "
       "tensor<?x3xf32>, %u: tensor<5xi32>):\n{2}  }}\n  return %o, %l : {0}, "
       "{1}\n}}\n",

@@ -8,8 +8,8 @@ namespace flashc::fuzz {
 
 /// One to eight changes: tokens replaced by one of the same kind, removed,
 /// doubled or taken from elsewhere in `pool`, lines moved, and bytes flipped.
-std::string mutate(const std::string &text, const std::vector<std::string> &pool,
-                   Random &random);
+std::string mutate(const std::string &text,
+                   const std::vector<std::string> &pool, Random &random);
 
 /// Bytes flipped, removed, inserted, or cut off.
 std::string mutateBytes(std::string bytes, Random &random);

@@ -1,7 +1,8 @@
-// flashc-fuzz: parser, verifiers and every pipeline on random input, in process.
-// Nothing may crash, assert or hang; whatever is refused must be refused with a
-// text. Case number N of seed S is the same everywhere: a failure prints both
-// and the input, and `--seed=S --first=N --runs=1` repeats it.
+// flashc-fuzz: parser, verifiers and every pipeline on random input, in
+// process. Nothing may crash, assert or hang; whatever is refused must be
+// refused with a text. Case number N of seed S is the same everywhere: a
+// failure prints both and the input, and `--seed=S --first=N --runs=1` repeats
+// it.
 #include "fuzz/Generate.h"
 #include "fuzz/Mutate.h"
 
@@ -24,11 +25,15 @@ using namespace flashc::fuzz;
 namespace cl = llvm::cl;
 
 static cl::opt<unsigned> seconds("seconds", cl::desc("How long"), cl::init(60));
-static cl::opt<uint64_t> seed("seed", cl::desc("Of the first case"), cl::init(1));
+static cl::opt<uint64_t> seed("seed", cl::desc("Of the first case"),
+                              cl::init(1));
 static cl::opt<uint64_t> first("first", cl::desc("Number of the first case"));
-static cl::opt<uint64_t> runs("runs", cl::desc("At most so many cases; 0: no limit"));
-static cl::opt<bool> verbose("show", cl::desc("Print each input and what came out"));
-static cl::opt<std::string> corpusDir("corpus", cl::desc("Folder of .mlir files"),
+static cl::opt<uint64_t> runs("runs",
+                              cl::desc("At most so many cases; 0: no limit"));
+static cl::opt<bool> verbose("show",
+                             cl::desc("Print each input and what came out"));
+static cl::opt<std::string> corpusDir("corpus",
+                                      cl::desc("Folder of .mlir files"),
                                       cl::init(FLASHC_FUZZ_CORPUS));
 
 /// What a signal handler prints: the case that runs now.
@@ -74,7 +79,7 @@ static void installHandlers() {
   alternative.ss_sp = stack;
   alternative.ss_size = sizeof(stack);
   sigaltstack(&alternative, nullptr);
-  struct sigaction action {};
+  struct sigaction action{};
   action.sa_handler = onSignal;
   action.sa_flags = SA_ONSTACK | SA_NODEFER;
   for (int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGALRM})
@@ -134,10 +139,11 @@ void Fuzzer::compile(mlir::ModuleOp module, Random &random) {
   Stage stage = random.oneIn(12) ? Stage::PTX : Stage::LLVM;
   if (options.arch == "cpu" || !random.oneIn(4))
     stage = Stage::LLVM;
-  currentInput += fmt::format(
-      "\n// arch={} sram={} tiles={} stages={} warps={} alignment={} stage={}\n",
-      options.arch, options.sram, options.tiles, options.stages, options.warps,
-      options.alignment, stageName(stage).str());
+  currentInput +=
+      fmt::format("\n// arch={} sram={} tiles={} stages={} warps={} "
+                  "alignment={} stage={}\n",
+                  options.arch, options.sram, options.tiles, options.stages,
+                  options.warps, options.alignment, stageName(stage).str());
   if (stage == Stage::PTX) {
     auto image = compileToGPU(module, options);
     if (!image)

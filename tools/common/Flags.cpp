@@ -5,6 +5,7 @@
 #include "flashc/Support/Error.h"
 
 #include "llvm/ADT/SmallPtrSet.h"
+#include "llvm/Config/llvm-config.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/WithColor.h"
 
@@ -21,30 +22,31 @@ static cl::opt<std::string> input(cl::Positional, cl::desc("[in.mlir]"),
                                   cl::cat(tools::category()));
 static cl::opt<int64_t> headDim("head-dim",
                                 cl::desc("Head dim of Q and K, 1 to 256"),
-                                cl::value_desc("N"), cl::cat(tools::category()));
+                                cl::value_desc("N"),
+                                cl::cat(tools::category()));
 static cl::opt<int64_t>
     headDimV("head-dim-v", cl::desc("Head dim of V and O; default: --head-dim"),
              cl::value_desc("N"), cl::cat(tools::category()));
 static cl::opt<int64_t>
     heads("heads", cl::desc("Query heads; default: known at run time"),
           cl::value_desc("N"), cl::cat(tools::category()));
-static cl::opt<int64_t>
-    kvHeads("kv-heads", cl::desc("Key heads; default: --heads"),
-            cl::value_desc("N"), cl::cat(tools::category()));
+static cl::opt<int64_t> kvHeads("kv-heads",
+                                cl::desc("Key heads; default: --heads"),
+                                cl::value_desc("N"),
+                                cl::cat(tools::category()));
 static cl::opt<std::string>
     dtype("dtype", cl::desc("Element type: f16 (default), bf16 or f32"),
           cl::value_desc("type"), cl::init("f16"), cl::cat(tools::category()));
-static cl::opt<std::string>
-    layout("layout", cl::desc("Order of the dimensions: bshd (default) or bhsd"),
-           cl::value_desc("order"), cl::init("bshd"),
-           cl::cat(tools::category()));
-static cl::opt<double> scale("scale",
-                             cl::desc("Default: 1/sqrt(head dim)"),
+static cl::opt<std::string> layout(
+    "layout", cl::desc("Order of the dimensions: bshd (default) or bhsd"),
+    cl::value_desc("order"), cl::init("bshd"), cl::cat(tools::category()));
+static cl::opt<double> scale("scale", cl::desc("Default: 1/sqrt(head dim)"),
                              cl::value_desc("x"), cl::cat(tools::category()));
 static cl::opt<std::string> mask(
     "mask",
-    cl::desc("none, causal, causal-topleft, window(L,R), prefix(N), key-length, "
-             "joined by & | ! ( )"),
+    cl::desc(
+        "none, causal, causal-topleft, window(L,R), prefix(N), key-length, "
+        "joined by & | ! ( )"),
     cl::value_desc("mask"), cl::init("none"), cl::cat(tools::category()));
 static cl::opt<bool> kvLengths("kv-lengths",
                                cl::desc("Each batch has its own key length"),
@@ -82,6 +84,10 @@ void tools::parseFlags(int argc, char **argv, llvm::StringRef overview) {
   for (cl::Option *option : foreign)
     option->removeArgument();
   program = llvm::sys::path::filename(argv[0]);
+  cl::SetVersionPrinter([](llvm::raw_ostream &out) {
+    out << program << ' ' << FLASHC_VERSION << ", LLVM " << LLVM_VERSION_STRING
+        << '\n';
+  });
   cl::ParseCommandLineOptions(argc, argv, overview);
 }
 

@@ -62,18 +62,19 @@ static Results makeResults(Inputs &inputs) {
 }
 
 /// Runs once to warm up, then for about a second, at least three times.
-static llvm::Expected<Timing>
-timeOnCPU(llvm::function_ref<llvm::Error()> run) {
+static llvm::Expected<Timing> timeOnCPU(llvm::function_ref<llvm::Error()> run) {
   using Clock = std::chrono::steady_clock;
   Progress progress("timing");
   std::vector<double> milliseconds;
   double total = 0;
-  while (milliseconds.size() < 3 || (total < 1000 && milliseconds.size() < 1000)) {
+  while (milliseconds.size() < 3 ||
+         (total < 1000 && milliseconds.size() < 1000)) {
     auto start = Clock::now();
     if (llvm::Error error = run())
       return error;
     milliseconds.push_back(
-        std::chrono::duration<double, std::milli>(Clock::now() - start).count());
+        std::chrono::duration<double, std::milli>(Clock::now() - start)
+            .count());
     total += milliseconds.back();
   }
   std::nth_element(milliseconds.begin(),
@@ -96,8 +97,8 @@ llvm::Expected<Results> tools::runOnCPU(Inputs &inputs, CompileOptions options,
   Results results = makeResults(inputs);
   std::vector<CpuArgument> list;
   for (Argument &argument : arguments(inputs, results))
-    list.push_back({argument.array->data.data(), argument.sizes,
-                    argument.strides});
+    list.push_back(
+        {argument.array->data.data(), argument.sizes, argument.strides});
   auto run = [&] { return (*kernel)->run(list); };
   {
     Progress progress("running on the CPU");
@@ -199,7 +200,8 @@ llvm::Expected<Results> tools::runOnCUDA(Inputs &inputs, CompileOptions options,
   }();
   if (!image)
     return image.takeError();
-  llvm::Expected<flashc::Module> kernel = flashc::Module::load(**device, *image);
+  llvm::Expected<flashc::Module> kernel =
+      flashc::Module::load(**device, *image);
   if (!kernel)
     return kernel.takeError();
   Results results = makeResults(inputs);

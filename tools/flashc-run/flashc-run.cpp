@@ -13,10 +13,9 @@ using namespace flashc;
 using namespace flashc::tools;
 namespace cl = llvm::cl;
 
-static cl::opt<std::string> target("target",
-                                   cl::desc("Where to run: cpu (default) or cuda"),
-                                   cl::value_desc("target"), cl::init("cpu"),
-                                   cl::cat(category()));
+static cl::opt<std::string>
+    target("target", cl::desc("Where to run: cpu (default) or cuda"),
+           cl::value_desc("target"), cl::init("cpu"), cl::cat(category()));
 static cl::opt<std::string> queryPath("q", cl::desc("Queries"),
                                       cl::value_desc("q.npy"),
                                       cl::cat(category()));
@@ -36,7 +35,8 @@ static cl::opt<std::string> outputPath("o", cl::desc("Output to write"),
                                        cl::value_desc("o.npy"),
                                        cl::cat(category()));
 static cl::opt<std::string>
-    lsePath("lse", cl::desc("Log-sum-exp to write: float32, batch x heads x length"),
+    lsePath("lse",
+            cl::desc("Log-sum-exp to write: float32, batch x heads x length"),
             cl::value_desc("lse.npy"), cl::cat(category()));
 static cl::opt<bool> check("check",
                            cl::desc("Compare with a reference in double"),
@@ -64,9 +64,10 @@ static llvm::Expected<InputPaths> pathsFromFlags() {
 
 static llvm::Error checkFlags() {
   if (target != "cpu" && target != "cuda")
-    return makeError("--target is '{}', but cpu and cuda are known; give one of "
-                     "them",
-                     target.getValue());
+    return makeError(
+        "--target is '{}', but cpu and cuda are known; give one of "
+        "them",
+        target.getValue());
   if (isGiven("kv-lengths"))
     return makeError("--kv-lengths says nothing about the lengths themselves; "
                      "give --lengths=FILE.npy instead");
@@ -75,7 +76,8 @@ static llvm::Error checkFlags() {
                      "leave --arch out",
                      optionsFromFlags().arch);
   if (outputPath.empty() && lsePath.empty() && !check && !timeFlag)
-    return makeError("nothing is asked for; give -o FILE.npy, --check or --time");
+    return makeError(
+        "nothing is asked for; give -o FILE.npy, --check or --time");
   return llvm::Error::success();
 }
 

@@ -12,8 +12,8 @@ using namespace flashc;
 
 /// D and Dv of the columns. The last is past the limit, to show what is said.
 static constexpr std::pair<int64_t, int64_t> kHeadDims[] = {
-    {32, 32},   {64, 64},  {96, 96},   {128, 128}, {192, 192},
-    {192, 128}, {256, 256}, {512, 512}};
+    {32, 32},   {64, 64},   {96, 96},   {128, 128},
+    {192, 192}, {192, 128}, {256, 256}, {512, 512}};
 
 namespace {
 /// Refusals that were met, each once.
@@ -57,7 +57,8 @@ static llvm::Expected<std::string> tilesFor(const std::string &arch,
 std::string tools::supportMatrix() {
   auto context = makeContext();
   Refusals refusals;
-  std::string text = "query x key rows of a tile, or the number of a refusal\n\n";
+  std::string text =
+      "query x key rows of a tile, or the number of a refusal\n\n";
   auto out = std::back_inserter(text);
   fmt::format_to(out, "{:<8}{:<7}", "target", "dtype");
   for (auto dims : kHeadDims)

@@ -22,14 +22,14 @@ static cl::opt<std::string> emit(
 static cl::opt<std::string> output("o", cl::desc("File to write; default: -"),
                                    cl::value_desc("file"), cl::init("-"),
                                    cl::cat(category()));
-static cl::opt<bool> explainFlag("explain",
-                                 cl::desc("Print tiles, memory, costs and bounds"),
-                                 cl::cat(category()));
-static cl::list<int64_t>
-    seq("seq", cl::CommaSeparated,
-        cl::desc("Lengths for --explain; default: 4096"),
-        cl::value_desc("N,..."), cl::cat(category()));
-static cl::opt<int64_t> batch("batch", cl::desc("Batch for --explain; default: 1"),
+static cl::opt<bool>
+    explainFlag("explain", cl::desc("Print tiles, memory, costs and bounds"),
+                cl::cat(category()));
+static cl::list<int64_t> seq("seq", cl::CommaSeparated,
+                             cl::desc("Lengths for --explain; default: 4096"),
+                             cl::value_desc("N,..."), cl::cat(category()));
+static cl::opt<int64_t> batch("batch",
+                              cl::desc("Batch for --explain; default: 1"),
                               cl::value_desc("N"), cl::init(1),
                               cl::cat(category()));
 static cl::opt<bool>
@@ -63,14 +63,16 @@ static llvm::Expected<Stage> chosenStage(const CompileOptions &options) {
                    emit.getValue(), known);
 }
 
-static llvm::Error emitTo(mlir::ModuleOp module, const CompileOptions &options) {
+static llvm::Error emitTo(mlir::ModuleOp module,
+                          const CompileOptions &options) {
   llvm::Expected<Stage> stage = chosenStage(options);
   if (!stage)
     return stage.takeError();
   if (*stage == Stage::Cubin && output == "-" &&
       llvm::sys::Process::StandardOutIsDisplayed())
-    return makeError("--emit=cubin writes binary data, but standard output is a "
-                     "terminal; give -o FILE");
+    return makeError(
+        "--emit=cubin writes binary data, but standard output is a "
+        "terminal; give -o FILE");
   llvm::Expected<std::string> text = emitStage(module, options, *stage);
   if (!text)
     return text.takeError();
@@ -128,13 +130,13 @@ static llvm::Error explainTo(mlir::ModuleOp module,
   auto staticOr = [](int64_t size, int64_t otherwise) {
     return mlir::ShapedType::isDynamic(size) ? otherwise : size;
   };
-  int64_t heads = staticOr(op.getQuery().getType().getDimSize(op.getHeadsDim()), 32);
+  int64_t heads =
+      staticOr(op.getQuery().getType().getDimSize(op.getHeadsDim()), 32);
   int64_t kvHeads =
       staticOr(op.getKey().getType().getDimSize(op.getHeadsDim()), heads);
   for (int64_t n : lengths)
-    llvm::outs() << explain(*manifest,
-                            op.getMask().value_or(mlir::Attribute()), *target,
-                            {batch, heads, kvHeads, n, n})
+    llvm::outs() << explain(*manifest, op.getMask().value_or(mlir::Attribute()),
+                            *target, {batch, heads, kvHeads, n, n})
                  << (n == lengths.back() ? "" : "\n");
   return llvm::Error::success();
 }

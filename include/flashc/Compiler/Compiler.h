@@ -47,9 +47,8 @@ llvm::Expected<Lowering> lowerTo(mlir::ModuleOp module,
 
 /// The text (or, for Cubin, the bytes) of one stage. Warp, PTX, Cubin and
 /// Manifest need a GPU target.
-llvm::Expected<std::string> emitStage(mlir::ModuleOp module,
-                                      const CompileOptions &options,
-                                      Stage stage);
+llvm::Expected<std::string>
+emitStage(mlir::ModuleOp module, const CompileOptions &options, Stage stage);
 
 /// The kernel with its PTX; with `assemble`, ptxas makes the cubin too and the
 /// manifest says how many registers it took. Fails for the target "cpu".

@@ -72,8 +72,8 @@ struct AttnFunction {
 };
 
 /// Find it. Fails where the module has not exactly one function that holds one
-/// `attn.forward` on its arguments and returns its results, or whose name is not
-/// one that PTX can spell.
+/// `attn.forward` on its arguments and returns its results, or whose name is
+/// not one that PTX can spell.
 llvm::Expected<AttnFunction> findAttention(mlir::ModuleOp module);
 
 } // namespace flashc

@@ -1,6 +1,6 @@
 // Masks as text, and the count of what they leave visible.
-#include "flashc/Compiler/Explain.h"
 #include "flashc/Compiler/MaskText.h"
+#include "flashc/Compiler/Explain.h"
 #include "flashc/Compiler/Module.h"
 #include "flashc/Reference/Problem.h"
 
@@ -34,17 +34,23 @@ TEST_CASE("a wrong mask names the column and what was expected") {
         "causal-topleft, window(L,R), window-topleft(L,R), prefix(N), "
         "key-length, ! or (, but found the end; write for example causal & "
         "window(128,0)");
-  CHECK(contains(roundTrip("window(-2,0)"), "column 8: expected a number from -1 to"));
-  CHECK(contains(roundTrip("causal causal"), "column 8: expected &, | or the end"));
+  CHECK(contains(roundTrip("window(-2,0)"),
+                 "column 8: expected a number from -1 to"));
+  CHECK(contains(roundTrip("causal causal"),
+                 "column 8: expected &, | or the end"));
   CHECK(contains(roundTrip("(causal"), "expected ')'"));
-  CHECK(contains(roundTrip(std::string(100, '!') + "causal"), "at most 64 nested parts"));
-  CHECK(contains(roundTrip("prefix(99999999999999999999)"), "column 8: expected a number"));
+  CHECK(contains(roundTrip(std::string(100, '!') + "causal"),
+                 "at most 64 nested parts"));
+  CHECK(contains(roundTrip("prefix(99999999999999999999)"),
+                 "column 8: expected a number"));
 }
 
 TEST_CASE("the visible pairs are counted as the oracle sees them") {
   auto context = makeContext();
   MaskExpr masks[] = {
-      MaskExpr::none(), MaskExpr::causal(), MaskExpr::causalTopLeft(),
+      MaskExpr::none(),
+      MaskExpr::causal(),
+      MaskExpr::causalTopLeft(),
       MaskExpr::window(3, 2),
       MaskExpr::both(MaskExpr::causal(), MaskExpr::window(4, -1)),
       MaskExpr::either(MaskExpr::prefix(2), MaskExpr::window(0, 0)),

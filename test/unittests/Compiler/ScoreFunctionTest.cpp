@@ -8,7 +8,8 @@
 
 using namespace flashc;
 
-/// The score function whose body is `body`, over one captured tensor<2x3xf16> %t.
+/// The score function whose body is `body`, over one captured tensor<2x3xf16>
+/// %t.
 static double evaluate(const std::string &body, double score, int64_t b,
                        int64_t h, int64_t i, int64_t j) {
   auto context = makeContext();
@@ -17,10 +18,13 @@ static double evaluate(const std::string &body, double score, int64_t b,
                       "tensor<?x?x?xf32>)";
   auto module = parseModule(
       "func.func @f(%q: tensor<?x?x?x8xf32>, %table: tensor<2x3xf16>) -> "
-      "tensor<?x?x?x8xf32> {\n %o, %l = attn.forward %q, %q, %q captures(%table : "
-      "tensor<2x3xf16>) : " + types + " {\n^bb0(%s: f32, %b: index, %h: index, "
-      "%i: index, %j: index, %t: tensor<2x3xf16>):\n" + body +
-      "\nattn.yield %r : f32\n}\nreturn %o : tensor<?x?x?x8xf32>\n}",
+      "tensor<?x?x?x8xf32> {\n %o, %l = attn.forward %q, %q, %q "
+      "captures(%table : "
+      "tensor<2x3xf16>) : " +
+          types +
+          " {\n^bb0(%s: f32, %b: index, %h: index, "
+          "%i: index, %j: index, %t: tensor<2x3xf16>):\n" +
+          body + "\nattn.yield %r : f32\n}\nreturn %o : tensor<?x?x?x8xf32>\n}",
       "test.mlir", *context);
   if (!module)
     FAIL(llvm::toString(module.takeError()));

@@ -132,14 +132,14 @@ LogicalResult ForwardVerifier::shapes() {
         failed(element(tensor)) || failed(sameElement(query, tensor)))
       return failure();
   unsigned length = op.getLengthDim(), heads = op.getHeadsDim();
-  return failure(
-      failed(headDim(query)) || failed(headDim(value)) ||
-      failed(agree("head dim", query, 3, key, 3)) || failed(headDim(key)) ||
-      failed(agree("batch", query, 0, key, 0)) ||
-      failed(agree("batch", query, 0, value, 0)) ||
-      failed(agree("batch", key, 0, value, 0)) ||
-      failed(agree("number of keys", key, length, value, length)) ||
-      failed(agree("number of heads", key, heads, value, heads)));
+  return failure(failed(headDim(query)) || failed(headDim(value)) ||
+                 failed(agree("head dim", query, 3, key, 3)) ||
+                 failed(headDim(key)) ||
+                 failed(agree("batch", query, 0, key, 0)) ||
+                 failed(agree("batch", query, 0, value, 0)) ||
+                 failed(agree("batch", key, 0, value, 0)) ||
+                 failed(agree("number of keys", key, length, value, length)) ||
+                 failed(agree("number of heads", key, heads, value, heads)));
 }
 
 LogicalResult ForwardVerifier::heads() {
@@ -147,9 +147,9 @@ LogicalResult ForwardVerifier::heads() {
   int64_t hq = query.type.getDimSize(dim), hkv = key.type.getDimSize(dim);
   for (Named tensor : {query, key, value})
     if (tensor.type.getDimSize(dim) == 0)
-      return op.emitOpError() << "expects at least one head, but the "
-                              << tensor.name << " has 0 in dimension " << dim
-                              << "; leave the op out";
+      return op.emitOpError()
+             << "expects at least one head, but the " << tensor.name
+             << " has 0 in dimension " << dim << "; leave the op out";
   if (ShapedType::isDynamic(hkv))
     hkv = value.type.getDimSize(dim);
   if (ShapedType::isDynamic(hq))
@@ -168,9 +168,9 @@ LogicalResult ForwardVerifier::outputs() {
   if (failed(rank(lse, 3, "batch, heads, length")) || failed(encoding(lse)))
     return failure();
   if (!lse.type.getElementType().isF32())
-    return op.emitOpError() << "expects the lse to hold f32, but it holds "
-                            << lse.type.getElementType()
-                            << "; convert the result afterwards";
+    return op.emitOpError()
+           << "expects the lse to hold f32, but it holds "
+           << lse.type.getElementType() << "; convert the result afterwards";
   for (Named input : {query, key, value})
     if (failed(agree("batch", input, 0, output, 0)) ||
         failed(agree("batch", input, 0, lse, 0)))
@@ -195,9 +195,9 @@ LogicalResult ForwardVerifier::kvLengths() {
   if (failed(rank(lengths, 1, "batch")) || failed(encoding(lengths)))
     return failure();
   if (!lengths.type.getElementType().isInteger(32))
-    return op.emitOpError() << "expects kv_lengths to hold i32, but it holds "
-                            << lengths.type.getElementType()
-                            << "; convert it first";
+    return op.emitOpError()
+           << "expects kv_lengths to hold i32, but it holds "
+           << lengths.type.getElementType() << "; convert it first";
   for (Named tensor : {query, key, value, output})
     if (failed(agree("batch", tensor, 0, lengths, 0)))
       return failure();

@@ -78,15 +78,16 @@ static LogicalResult verifyPart(function_ref<InFlightDiagnostic()> emitError,
                                 StringRef name, Attribute part) {
   if (isMask(part))
     return success();
-  return emitError() << name
-                     << " combines masks of the attn dialect, but got " << part
-                     << "; use causal, window, prefix, key_length, and, or, not";
+  return emitError()
+         << name << " combines masks of the attn dialect, but got " << part
+         << "; use causal, window, prefix, key_length, and, or, not";
 }
 
 static LogicalResult verifyParts(function_ref<InFlightDiagnostic()> emitError,
                                  StringRef name, ArrayRef<Attribute> parts) {
   if (parts.empty())
-    return emitError() << name << " expects at least one part, but has 0; leave "
+    return emitError() << name
+                       << " expects at least one part, but has 0; leave "
                        << "the mask out where every key is visible";
   for (Attribute part : parts)
     if (failed(verifyPart(emitError, name, part)))

@@ -56,8 +56,8 @@ static LogicalResult verifyArguments(ForwardOp op) {
     Type actual = body.getArgument(i).getType();
     if (actual == type)
       continue;
-    auto diag = op.emitOpError() << "expects argument " << i
-                                 << " of the score region (";
+    auto diag = op.emitOpError()
+                << "expects argument " << i << " of the score region (";
     if (i < std::size(names))
       diag << names[i];
     else
@@ -81,10 +81,10 @@ static LogicalResult verifyDivisor(Operation &inner) {
                                   "zero there would trap";
   if (!divisor.isZero() && !divisor.isAllOnes())
     return success();
-  return inner.emitOpError() << "in a score region expects a divisor other "
-                             << "than 0 and -1, but it is "
-                             << divisor.getSExtValue()
-                             << "; use another constant";
+  return inner.emitOpError()
+         << "in a score region expects a divisor other "
+         << "than 0 and -1, but it is " << divisor.getSExtValue()
+         << "; use another constant";
 }
 
 static LogicalResult verifyInner(Operation &inner) {

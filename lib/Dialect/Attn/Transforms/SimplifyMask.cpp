@@ -25,8 +25,9 @@ constexpr int64_t kUnbounded = -1;
 struct Simplifier {
   MLIRContext *context;
 
-  Attribute always() { return WindowAttr::get(context, kUnbounded, kUnbounded,
-                                              Align::BottomRight); }
+  Attribute always() {
+    return WindowAttr::get(context, kUnbounded, kUnbounded, Align::BottomRight);
+  }
   Attribute never() { return PrefixAttr::get(context, 0); }
   bool isAlways(Attribute mask) { return mask == always(); }
   bool isNever(Attribute mask) { return mask == never(); }
@@ -130,9 +131,9 @@ struct Families {
         result.push_back(WindowAttr::get(context, chain.held->left,
                                          chain.held->right, align));
       if (chain.denied)
-        result.push_back(NotAttr::get(
-            context, WindowAttr::get(context, chain.denied->left,
-                                     chain.denied->right, align)));
+        result.push_back(
+            NotAttr::get(context, WindowAttr::get(context, chain.denied->left,
+                                                  chain.denied->right, align)));
     }
     if (prefixes.held)
       result.push_back(PrefixAttr::get(context, *prefixes.held));
@@ -167,7 +168,8 @@ void sortByText(SmallVectorImpl<Attribute> &parts) {
     llvm::raw_string_ostream(result) << part;
     return result;
   };
-  llvm::sort(parts, [&](Attribute a, Attribute b) { return text(a) < text(b); });
+  llvm::sort(parts,
+             [&](Attribute a, Attribute b) { return text(a) < text(b); });
 }
 
 // or(a, and(a, b)) = a, and the same with and/or exchanged.

@@ -28,8 +28,8 @@ bool usesKeyLength(mlir::Attribute mask);
 /// without shortening: the size that `tile.mask` would get. Saturates at 2^20.
 int64_t countAlternatives(mlir::Attribute mask);
 
-/// Largest distance or length in keys that a mask may name: sums with a sequence
-/// length below 2^30 stay inside the GPU's 32-bit index.
+/// Largest distance or length in keys that a mask may name: sums with a
+/// sequence length below 2^30 stay inside the GPU's 32-bit index.
 inline constexpr int64_t kMaxMaskBound = int64_t(1) << 30;
 /// Each alternative is tested for every score of a masked block.
 inline constexpr int64_t kMaxMaskAlternatives = 64;
