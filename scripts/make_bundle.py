@@ -17,7 +17,7 @@ import sys
 import tempfile
 
 LIMIT = 40 * 1000 * 1000
-FILTERS = [{"id": lzma.FILTER_X86}, {"id": lzma.FILTER_LZMA2, "preset": 6}]
+FILTERS = [{"id": lzma.FILTER_X86}, {"id": lzma.FILTER_LZMA2, "preset": 6, "dict_size": 64 * 2**20}]
 
 
 def pack(program, output, strip):
