@@ -17,7 +17,7 @@ import lit.formats
 config.name = "flashc"
 config.test_format = lit.formats.ShTest(execute_external=False)
 config.suffixes = [".mlir", ".test"]
-config.excludes = ["unittests", "scripts", "Inputs"]
+config.excludes = ["unittests", "scripts", "Inputs", "corpus"]
 config.test_source_root = os.path.dirname(__file__)
 
 CUDA_BIN = "/usr/local/cuda/bin"
