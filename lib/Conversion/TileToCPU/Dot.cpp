@@ -138,58 +138,64 @@ Value Emitter::anyNotFinite(Value packed) {
   return vector::ReductionOp::create(b, vector::CombiningKind::OR, bad);
 }
 
-void Emitter::emitProduct(const Product &product, Blocking shape) {
-  auto [a, packed, acc, fromZero, skipZeros] = product;
-  auto isZero = [&](Value scalar) -> Value {
-    Value zero = arith::ConstantOp::create(b, b.getZeroAttr(scalar.getType()));
-    return arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, scalar, zero);
+/// sum + left * right; the sum alone where `isZero`, if given, is true.
+Value Emitter::addProduct(Value left, Value right, Value sum, Value isZero) {
+  Value next = vector::FMAOp::create(b, left, right, sum);
+  return isZero ? arith::SelectOp::create(b, isZero, sum, next) : next;
+}
+
+/// The loop over K: rows x vectors sums, in registers.
+SmallVector<Value> Emitter::emitDepth(const Product &product, Blocking shape,
+                                      Value panel, Value row,
+                                      ArrayRef<Value> sums) {
+  int64_t depth = cast<MemRefType>(product.packed.getType()).getDimSize(1);
+  auto body = [&](OpBuilder &, Location, Value k, ValueRange carried) {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(k.getParentBlock());
+    SmallVector<Value> right, next;
+    for (int64_t v = 0; v < shape.vectors; ++v)
+      right.push_back(loadVector(product.packed, {panel, k, index(v * lanes)}));
+    for (int64_t r = 0; r < shape.rows; ++r) {
+      Value scalar = memref::LoadOp::create(b, product.a,
+                                            ValueRange{add(row, index(r)), k});
+      Value isZero;
+      if (product.skipZeros) {
+        Value zero = arith::ConstantOp::create(b, b.getF32FloatAttr(0));
+        isZero =
+            arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, scalar, zero);
+      }
+      Value left =
+          vector::BroadcastOp::create(b, vectorOf(b.getF32Type()), scalar);
+      for (int64_t v = 0; v < shape.vectors; ++v)
+        next.push_back(
+            addProduct(left, right[v], carried[r * shape.vectors + v], isZero));
+    }
+    scf::YieldOp::create(b, next);
   };
-  auto panels = cast<MemRefType>(packed.getType());
-  int64_t depth = panels.getDimSize(1), width = panels.getDimSize(2);
-  int64_t m = cast<MemRefType>(acc.getType()).getDimSize(0);
-  VectorType vector = vectorOf(b.getF32Type());
+  auto loop =
+      scf::ForOp::create(b, index(0), index(depth), index(1), sums, body);
+  return SmallVector<Value>(loop.getResults());
+}
+
+void Emitter::emitProduct(const Product &product, Blocking shape) {
+  auto panels = cast<MemRefType>(product.packed.getType());
+  int64_t rows = cast<MemRefType>(product.acc.getType()).getDimSize(0);
+  Value zero =
+      arith::ConstantOp::create(b, b.getZeroAttr(vectorOf(b.getF32Type())));
 
   loop(panels.getDimSize(0), 1, [&](Value panel) {
-    Value column = arith::MulIOp::create(b, panel, index(width));
-    loop(m, shape.rows, [&](Value row) {
+    Value column = arith::MulIOp::create(b, panel, index(panels.getDimSize(2)));
+    loop(rows, shape.rows, [&](Value row) {
+      SmallVector<std::array<Value, 2>> places;
+      for (int64_t r = 0; r < shape.rows; ++r)
+        for (int64_t v = 0; v < shape.vectors; ++v)
+          places.push_back({add(row, index(r)), add(column, index(v * lanes))});
       SmallVector<Value> sums;
-      auto each = [&](auto visit) {
-        for (int64_t r = 0; r < shape.rows; ++r)
-          for (int64_t v = 0; v < shape.vectors; ++v)
-            visit(add(row, index(r)), add(column, index(v * lanes)));
-      };
-      each([&](Value r, Value c) {
-        sums.push_back(fromZero
-                           ? arith::ConstantOp::create(b, b.getZeroAttr(vector))
-                                 .getResult()
-                           : loadVector(acc, {r, c}));
-      });
-      auto inner = scf::ForOp::create(
-          b, index(0), index(depth), index(1), sums,
-          [&](OpBuilder &, Location, Value k, ValueRange carried) {
-            OpBuilder::InsertionGuard guard(b);
-            b.setInsertionPointToStart(k.getParentBlock());
-            SmallVector<Value> right, next;
-            for (int64_t v = 0; v < shape.vectors; ++v)
-              right.push_back(loadVector(packed, {panel, k, index(v * lanes)}));
-            for (int64_t r = 0; r < shape.rows; ++r) {
-              Value scalar = memref::LoadOp::create(
-                  b, a, ValueRange{add(row, index(r)), k});
-              Value left = vector::BroadcastOp::create(b, vector, scalar);
-              for (int64_t v = 0; v < shape.vectors; ++v) {
-                Value sum = carried[r * shape.vectors + v];
-                next.push_back(vector::FMAOp::create(b, left, right[v], sum));
-                if (skipZeros)
-                  next.back() = arith::SelectOp::create(b, isZero(scalar), sum,
-                                                        next.back());
-              }
-            }
-            scf::YieldOp::create(b, next);
-          });
-      unsigned i = 0;
-      each([&](Value r, Value c) {
-        storeVector(inner.getResult(i++), acc, {r, c});
-      });
+      for (ArrayRef<Value> at : places)
+        sums.push_back(product.fromZero ? zero : loadVector(product.acc, at));
+      sums = emitDepth(product, shape, panel, row, sums);
+      for (auto [sum, at] : llvm::zip_equal(sums, places))
+        storeVector(sum, product.acc, ArrayRef<Value>(at));
     });
   });
 }

@@ -172,28 +172,37 @@ LogicalResult Emitter::emitFor(scf::ForOp op) {
   b.setInsertionPointToStart(loop.getBody());
   if (failed(emitBlock(*op.getBody())))
     return failure();
-  Operation *yield = op.getBody()->getTerminator();
+  SmallVector<Buffer *> targets;
+  for (Value arg : op.getRegionIterArgs())
+    targets.push_back(isTile(arg) ? home(arg) : nullptr);
+  emitYield(op.getBody()->getTerminator(), targets);
+  bindResults(op, loop, targets);
+  return success();
+}
+
+/// The end of a body or a branch: tiles move to `targets` (null: a scalar).
+void Emitter::emitYield(Operation *yield, ArrayRef<Buffer *> targets) {
   SmallVector<Move> moves;
-  SmallVector<Value> next;
-  for (auto [value, arg] :
-       llvm::zip_equal(yield->getOperands(), op.getRegionIterArgs())) {
-    if (isTile(value))
-      moves.push_back({value, home(arg)});
+  SmallVector<Value> yields;
+  for (auto [value, target] : llvm::zip_equal(yield->getOperands(), targets)) {
+    if (target)
+      moves.push_back({value, target});
     else
-      next.push_back(scalars.lookup(value));
+      yields.push_back(scalars.lookup(value));
   }
   emitMoves(moves, yield);
-  scf::YieldOp::create(b, next);
+  scf::YieldOp::create(b, yields);
+}
 
-  auto results = loop.getResults().begin();
-  for (auto [result, arg] :
-       llvm::zip_equal(op.getResults(), op.getRegionIterArgs())) {
-    if (isTile(result))
-      settle(result, home(arg));
+void Emitter::bindResults(Operation *from, Operation *to,
+                          ArrayRef<Buffer *> targets) {
+  auto results = to->getResults().begin();
+  for (auto [result, target] : llvm::zip_equal(from->getResults(), targets)) {
+    if (target)
+      settle(result, target);
     else
       scalars.map(result, *results++);
   }
-  return success();
 }
 
 /// The buffer of a result: one that a branch left the value in, if nobody reads
@@ -205,6 +214,23 @@ static Buffer *pickResult(Buffer *ofThen, Buffer *ofElse, scf::IfOp op) {
         BufferPool::isVacatedBy(*buffer, block->getTerminator()))
       return buffer;
   return nullptr;
+}
+
+SmallVector<Buffer *> Emitter::chooseTargets(scf::IfOp op) {
+  SmallVector<Buffer *> targets(op.getNumResults(), nullptr);
+  for (auto [i, result] : llvm::enumerate(op.getResults())) {
+    if (!isTile(result))
+      continue;
+    Buffer *target = pickResult(home(op.thenYield().getOperand(i)),
+                                home(op.elseYield().getOperand(i)), op);
+    if (!target)
+      target =
+          pool->claim(bufferType(cast<RankedTensorType>(result.getType())), op);
+    target->reserved = true;
+    claims.push_back(target);
+    targets[i] = target;
+  }
+  return targets;
 }
 
 LogicalResult Emitter::emitIf(scf::IfOp op) {
@@ -229,42 +255,12 @@ LogicalResult Emitter::emitIf(scf::IfOp op) {
     if (failed(emitBlock(*from)))
       return failure();
   }
-  SmallVector<Buffer *> targets;
-  for (auto [i, result] : llvm::enumerate(op.getResults())) {
-    if (!isTile(result)) {
-      targets.push_back(nullptr);
-      continue;
-    }
-    Buffer *target = pickResult(home(op.thenYield().getOperand(i)),
-                                home(op.elseYield().getOperand(i)), op);
-    if (!target)
-      target =
-          pool->claim(bufferType(cast<RankedTensorType>(result.getType())), op);
-    target->reserved = true;
-    claims.push_back(target);
-    targets.push_back(target);
-  }
+  SmallVector<Buffer *> targets = chooseTargets(op);
   for (auto [from, to] : blocks) {
     b.setInsertionPointToEnd(to);
-    SmallVector<Move> moves;
-    SmallVector<Value> yields;
-    for (auto [value, target] :
-         llvm::zip_equal(from->getTerminator()->getOperands(), targets)) {
-      if (target)
-        moves.push_back({value, target});
-      else
-        yields.push_back(scalars.lookup(value));
-    }
-    emitMoves(moves, from->getTerminator());
-    scf::YieldOp::create(b, yields);
+    emitYield(from->getTerminator(), targets);
   }
-  auto results = branch.getResults().begin();
-  for (auto [result, target] : llvm::zip_equal(op.getResults(), targets)) {
-    if (target)
-      settle(result, target);
-    else
-      scalars.map(result, *results++);
-  }
+  bindResults(op, branch, targets);
   return success();
 }
 

@@ -44,7 +44,9 @@ private:
   Result emitOp(Operation *op);
   Result emitFor(mlir::scf::ForOp op);
   Result emitIf(mlir::scf::IfOp op);
-  Result emitBranch(mlir::Block &block, llvm::function_ref<void()> atEnd);
+  llvm::SmallVector<Buffer *> chooseTargets(mlir::scf::IfOp op);
+  void emitYield(Operation *yield, ArrayRef<Buffer *> targets);
+  void bindResults(Operation *from, Operation *to, ArrayRef<Buffer *> targets);
   void emitProgram(tile::ProgramOp op);
   Result cloneScalarOp(Operation *op);
 
@@ -93,6 +95,10 @@ private:
     bool fromZero, skipZeros;
   };
   void emitProduct(const Product &product, Blocking blocking);
+  llvm::SmallVector<Value> emitDepth(const Product &product, Blocking blocking,
+                                     Value panel, Value row,
+                                     ArrayRef<Value> sums);
+  Value addProduct(Value left, Value right, Value sum, Value isZero);
   Value anyNotFinite(Value packed);
   mlir::MemRefType packedType(tile::DotOp op);
   /// The dot whose packed right factor `tile` is and nothing else, or null.

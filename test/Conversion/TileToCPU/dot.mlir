@@ -45,8 +45,8 @@ tile.kernel @transposed(%q: !view, %k: !view, %o: memref<?x?x?x64xf32, strided<[
 // CHECK:           %[[BAD:.+]] = vector.reduction <or>, %[[SUM]]
 // CHECK:           scf.if %[[BAD]]
 // CHECK:             vector.load %[[ACC]]
-// CHECK:             %[[NEXT:.+]] = vector.fma
 // CHECK:             %[[ZERO:.+]] = arith.cmpf oeq
+// CHECK:             %[[NEXT:.+]] = vector.fma
 // CHECK:             arith.select %[[ZERO]], %{{.+}}, %[[NEXT]]
 // CHECK:           else
 // CHECK:             vector.load %[[ACC]]
