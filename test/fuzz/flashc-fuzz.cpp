@@ -5,6 +5,7 @@
 // it.
 #include "fuzz/Generate.h"
 #include "fuzz/Mutate.h"
+#include "fuzz/RunKernel.h"
 
 #include "flashc/Compiler/Compiler.h"
 #include "flashc/Compiler/MaskText.h"
@@ -103,7 +104,7 @@ static std::vector<std::string> readCorpus() {
 namespace {
 /// How far the cases got.
 struct Counts {
-  uint64_t cases = 0, parsed = 0, compiled = 0;
+  uint64_t cases = 0, parsed = 0, compiled = 0, run = 0;
 };
 
 /// One seed's cases.
@@ -144,7 +145,15 @@ void Fuzzer::compile(mlir::ModuleOp module, Random &random) {
                   "alignment={} stage={}\n",
                   options.arch, options.sram, options.tiles, options.stages,
                   options.warps, options.alignment, stageName(stage).str());
-  if (stage == Stage::PTX) {
+  if (options.arch == "cpu" && random.oneIn(4)) {
+    Manifest manifest;
+    auto kernel = compileToCPU(module, options, &manifest);
+    if (!kernel)
+      return refused(kernel.takeError());
+    if (llvm::Error error = runSmall(**kernel, manifest))
+      return refused(std::move(error));
+    ++counts.run;
+  } else if (stage == Stage::PTX) {
     auto image = compileToGPU(module, options);
     if (!image)
       return refused(image.takeError());
@@ -252,9 +261,10 @@ int main(int argc, char **argv) {
       break;
   }
   alarm(0);
-  llvm::outs() << fmt::format(
-      "flashc-fuzz: seed {}: {} cases, {} read, {} compiled, no crash\n",
-      seed.getValue(), fuzzer.counts.cases, fuzzer.counts.parsed,
-      fuzzer.counts.compiled);
+  llvm::outs() << fmt::format("flashc-fuzz: seed {}: {} cases, {} read, {} "
+                              "compiled, {} run, no crash\n",
+                              seed.getValue(), fuzzer.counts.cases,
+                              fuzzer.counts.parsed, fuzzer.counts.compiled,
+                              fuzzer.counts.run);
   return 0;
 }
