@@ -9,13 +9,16 @@ using Catch::Approx;
 #else
 #include <catch2/catch.hpp>
 #include <iostream>
-/// Leave the test case here because something it needs (a GPU, ptxas) is missing. Version 2 has no such thing,
-/// so the line below is what test/scripts/run_tests.py counts as a skip; use it once, first in the test case.
-#define FLASHC_SKIP(reason)                                                                                            \
-  do {                                                                                                                 \
-    std::cout << "skipped: " << Catch::getResultCapture().getCurrentTestName() << ": " << reason << std::endl;         \
-    SUCCEED();                                                                                                         \
-    return;                                                                                                            \
+/// Leave the test case here because something it needs (a GPU, ptxas) is
+/// missing. Version 2 has no such thing, so the line below is what
+/// test/scripts/run_tests.py counts as a skip; use it once, first in the test
+/// case.
+#define FLASHC_SKIP(reason)                                                    \
+  do {                                                                         \
+    std::cout << "skipped: " << Catch::getResultCapture().getCurrentTestName() \
+              << ": " << reason << std::endl;                                  \
+    SUCCEED();                                                                 \
+    return;                                                                    \
   } while (false)
 #endif
 

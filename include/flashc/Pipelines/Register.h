@@ -9,7 +9,8 @@ class DialectRegistry;
 namespace flashc {
 /// flashc's dialects and the upstream ones that its IR uses at any stage.
 void registerAllDialects(mlir::DialectRegistry &registry);
-/// flashc's passes and pipelines, and upstream's conversions and canonicalizers.
+/// flashc's passes and pipelines, and upstream's conversions and
+/// canonicalizers.
 void registerAllPasses();
 } // namespace flashc
 
