@@ -132,15 +132,17 @@ def Tile_StoreOp : Tile_Op<"store", [MemoryEffects<[MemWrite]>]> {
 def Tile_DotOp : Tile_Op<"dot", [Pure, AllTypesMatch<["acc", "result"]>]> {
   let summary = "acc + A B, or acc + A B^T with transpose_b; products exact, sums in f32";
   let description = [{
+    With `guarded`, a weight of exactly zero in A keeps its row of B out of the result even where B is not finite. A row of A
+    that gives weight to a B that is not finite may then become NaN as a whole.
     A is M x K, B is K x N (N x K with `transpose_b`), acc is M x N f32; A and B share an element type.
     Without `transpose_b` (P V) the CPU lets a zero of A add nothing even where B is NaN or infinite; tensor cores give NaN there.
     ```mlir
     %s = tile.dot %q, %k acc(%zero) transpose_b : tensor<128x64xf16>, tensor<64x64xf16> -> tensor<128x64xf32>
     ```
   }];
-  let arguments = (ins Tile_Block:$lhs, Tile_Block:$rhs, Tile_ScoreBlock:$acc, UnitAttr:$transpose_b);
+  let arguments = (ins Tile_Block:$lhs, Tile_Block:$rhs, Tile_ScoreBlock:$acc, UnitAttr:$transpose_b, UnitAttr:$guarded);
   let results = (outs Tile_ScoreBlock:$result);
-  let assemblyFormat = [{ $lhs `,` $rhs `acc` `(` $acc `)` (`transpose_b` $transpose_b^)? attr-dict `:` type($lhs) `,` type($rhs) `->` type($result) }];
+  let assemblyFormat = [{ $lhs `,` $rhs `acc` `(` $acc `)` (`transpose_b` $transpose_b^)? (`guarded` $guarded^)? attr-dict `:` type($lhs) `,` type($rhs) `->` type($result) }];
   let hasVerifier = 1;
 }
 

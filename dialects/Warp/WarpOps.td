@@ -208,6 +208,19 @@ def Warp_LoadOp : Warp_Op<"load", [MemoryEffects<[MemRead]>]> {
   let hasVerifier = 1;
 }
 
+def Warp_ScanOp : Warp_Op<"scan", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "Is some element of a buffer NaN or infinite? The same answer in all threads";
+  let description = [{
+    Each thread looks at its share; the answers meet in a barrier of the block.
+    ```mlir
+    %bad = warp.scan %buf : !warp.buffer<128x64xf16, 64>
+    ```
+  }];
+  let arguments = (ins Warp_BufferType:$buffer);
+  let results = (outs I1:$result);
+  let assemblyFormat = "$buffer attr-dict `:` qualified(type($buffer))";
+}
+
 def Warp_StoreOp : Warp_Op<"store", [MemoryEffects<[MemWrite]>]> {
   let summary = "Fragment to shared memory, each warp its own rows";
   let description = [{
@@ -249,14 +262,16 @@ def Warp_FillOp : Warp_Op<"fill", [Pure]> {
 def Warp_MmaOp : Warp_Op<"mma", [MemoryEffects<[MemRead]>, AllTypesMatch<["acc", "result"]>]> {
   let summary = "acc + A B (A B^T with transpose_b): A in registers or shared, B shared, acc in registers";
   let description = [{
+    With `guarded` (A in registers and not negative, no `transpose_b`), elements of B that are not finite count as zero, and a row of
+    A that gives them weight becomes NaN: slow, for the branch that `warp.scan` asks for.
     ```mlir
     %s = warp.mma %q, %k acc(%zero) transpose_b : !warp.buffer<128x64xf16, 64>, !warp.buffer<64x64xf16, 64> -> !warp.fragment<128x64xf32>
     ```
   }];
   let arguments = (ins AnyTypeOf<[Warp_FragmentType, Warp_BufferType]>:$lhs, Warp_BufferType:$rhs, Warp_FragmentType:$acc,
-                       UnitAttr:$transpose_b);
+                       UnitAttr:$transpose_b, UnitAttr:$guarded);
   let results = (outs Warp_FragmentType:$result);
-  let assemblyFormat = [{ $lhs `,` $rhs `acc` `(` $acc `)` (`transpose_b` $transpose_b^)? attr-dict `:` qualified(type($lhs)) `,` qualified(type($rhs)) `->` qualified(type($result)) }];
+  let assemblyFormat = [{ $lhs `,` $rhs `acc` `(` $acc `)` (`transpose_b` $transpose_b^)? (`guarded` $guarded^)? attr-dict `:` qualified(type($lhs)) `,` qualified(type($rhs)) `->` qualified(type($result)) }];
   let hasVerifier = 1;
 }
 

@@ -69,6 +69,8 @@ llvm::Error Checked::strides() const {
   if (arg.strides.size() != param.rank())
     return error("it has {} strides, but rank {}; give one a dimension",
                  arg.strides.size(), param.rank());
+  if (empty())
+    return llvm::Error::success(); // nothing is read or written through them
   int64_t dense = 1;
   for (size_t n = param.rank(); n-- > 0; dense *= arg.shape[n]) {
     int64_t have = arg.strides[n];

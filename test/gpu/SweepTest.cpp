@@ -94,23 +94,23 @@ TEST_CASE("GPU sanitizer: small problems of every kind", "[sanitizer]") {
   if (!gpu)
     FLASHC_SKIP("no GPU");
   std::vector<TestCase> tests;
-  for (TestCase &test : cases()) {
-    llvm::StringRef name = test.name;
-    for (const char *take :
-         {"case 1: one row all",
-          "case 2: causal, bottom-right, Sq 160, Sk 32, f16",
-          "case 7: unused slots zero, causal",
-          "case 7: unused slots nan, causal", "case 8: causal as a bias",
-          "case 10: Sk = 0, none", "case 11: head dim 7, f16",
-          "case 11: head dim 40, bf16", "case 11: head dim 256, f16",
-          "case 11: head dims 192 and 128, bf16",
-          "case 12: the mean of V, Sq 17, Sk 129",
-          "case 12: the mean of V, Sq 129, Sk 1", "case 13: window (0, 0)",
-          "case 15: length outermost"})
-      if (name.starts_with(take))
+  for (const char *take :
+       {"case 1: one row all",
+        "case 2: causal, bottom-right, Sq 160, Sk 32, f16",
+        "case 7: unused slots zero, causal", "case 7: unused slots nan, causal",
+        "case 8: causal as a bias", "case 10: Sk = 0, none",
+        "case 11: head dim 7, f16", "case 11: head dim 40, bf16",
+        "case 11: head dim 256, f16", "case 11: head dims 192 and 128, bf16",
+        "case 12: the mean of V, Sq 17, Sk 129",
+        "case 12: the mean of V, Sq 129, Sk 1", "case 13: window (0, 0)",
+        "case 15: length outermost"}) {
+    INFO(take);
+    size_t before = tests.size();
+    for (TestCase &test : cases())
+      if (llvm::StringRef(test.name).starts_with(take))
         tests.push_back(std::move(test));
+    CHECK(tests.size() > before);
   }
-  CHECK(tests.size() == 14);
   for (TestCase &test : gpuDraws(3000, 10, {.maxWork = 4'000'000}))
     tests.push_back(std::move(test));
   Judge judge;

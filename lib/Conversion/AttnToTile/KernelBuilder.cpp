@@ -184,7 +184,8 @@ Value KernelBuilder::buildScoreFunction(Value scores, Value firstKey) {
 Value KernelBuilder::buildScores(Value keys, Value firstKey) {
   Value zero = tile::buildSplat(b, {schedule.getQ(), schedule.getKv()}, 0.0f);
   Value scores =
-      tile::DotOp::create(b, queries, keys, zero, /*transpose_b=*/true);
+      tile::DotOp::create(b, queries, keys, zero, /*transpose_b=*/true,
+                          /*guarded=*/false);
   if (op.hasScore())
     scores = buildScoreFunction(scores, firstKey);
   SmallVector<Attribute> setAttrs =
@@ -214,8 +215,12 @@ SmallVector<Value> KernelBuilder::buildStep(Value block, ValueRange carried) {
       tile::RescaleOp::create(b, acc.getType(), acc, update.getRescale());
   Value probs = castTile(update.getProbs(), element);
   Value values = load(views.value, keyHead, firstKey, kv, valueDim, limit);
+  // Beyond the bound on j, which loads take care of, a mask hides keys from
+  // some rows of a block only.
+  bool hidesSome = sets.size() != 1 || sets.front().getNumConstraints() > 1;
   Value next =
-      tile::DotOp::create(b, probs, values, scaled, /*transpose_b=*/false);
+      tile::DotOp::create(b, probs, values, scaled, /*transpose_b=*/false,
+                          /*guarded=*/hidesSome);
   return {next, update.getNewMax(), update.getNewSum()};
 }
 

@@ -34,9 +34,30 @@ LogicalResult KernelConverter::convertDot(tile::DotOp op) {
   Value lhs = values.lookupOrNull(op.getLhs());
   if (!lhs)
     lhs = buffers.lookup(op.getLhs());
-  auto mma = warp::MmaOp::create(builder, op.getLoc(), lhs, rhs,
-                                 lookup(op.getAcc()), op.getTransposeB());
-  values.map(op.getResult(), mma.getResult());
+  auto multiply = [&](bool guarded) -> Value {
+    return warp::MmaOp::create(builder, op.getLoc(), lhs, rhs,
+                               lookup(op.getAcc()), op.getTransposeB(),
+                               guarded);
+  };
+  if (!op.getGuarded()) {
+    values.map(op.getResult(), multiply(false));
+    return success();
+  }
+  // Values that are not finite are rare: one look at the buffer decides for the
+  // whole block.
+  Value bad =
+      warp::ScanOp::create(builder, op.getLoc(), builder.getI1Type(), rhs);
+  auto branch = scf::IfOp::create(builder, op.getLoc(),
+                                  lookup(op.getAcc()).getType(), bad,
+                                  /*withElseRegion=*/true);
+  OpBuilder::InsertionGuard guard(builder);
+  for (bool guarded : {true, false}) {
+    builder.setInsertionPointToStart(guarded ? branch.thenBlock()
+                                             : branch.elseBlock());
+    Value product = multiply(guarded);
+    scf::YieldOp::create(builder, op.getLoc(), product);
+  }
+  values.map(op.getResult(), branch.getResult(0));
   return success();
 }
 

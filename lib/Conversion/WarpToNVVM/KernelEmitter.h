@@ -92,6 +92,16 @@ private:
   void emitLoad(warp::LoadOp op);
   void emitMma(warp::MmaOp op);
   void emitStore(warp::StoreOp op);
+
+  // NotFinite.cpp: NaN and infinity in a B operand.
+  void emitScan(warp::ScanOp op);
+  Value notFinite(Value pair, mlir::Type element);
+  void cleanOperandB(Registers &bs, mlir::Type element, Registers &bad);
+  Value orLanes(Value value, mlir::ArrayRef<int64_t> distances);
+  void markRows(mlir::ArrayRef<Registers> a, const Registers &bad,
+                Registers &rows);
+  void poisonRows(const FragmentLayout &layout, const Registers &rows,
+                  Registers &acc);
   Registers loadOperandA(Value buffer, warp::BufferType type, int64_t rowTile,
                          int64_t k);
   Registers loadOperandB(Value buffer, warp::BufferType type, int64_t n,

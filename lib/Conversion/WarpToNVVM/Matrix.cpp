@@ -156,7 +156,11 @@ void KernelEmitter::emitMma(warp::MmaOp op) {
   int64_t depth = rhsType.getShape()[op.getTransposeB() ? 1 : 0];
   int64_t columns = accType.getShape()[1];
   auto lhsBuffer = dyn_cast<warp::BufferType>(op.getLhs().getType());
+  Registers badRows; // if guarded
+  if (op.getGuarded())
+    badRows.assign(layout.rowTiles * 2, i32(0));
   for (int64_t k = 0; k < depth; k += 16) {
+    Registers badKeys(2, op.getGuarded() ? i32(0) : Value());
     SmallVector<Registers> a;
     for (int64_t rowTile = 0; rowTile < layout.rowTiles; ++rowTile) {
       if (lhsBuffer) {
@@ -171,13 +175,19 @@ void KernelEmitter::emitMma(warp::MmaOp op) {
     for (int64_t n = 0; n < columns; n += 16) {
       Registers bs =
           loadOperandB(buffers[op.getRhs()], rhsType, n, k, op.getTransposeB());
+      if (op.getGuarded())
+        cleanOperandB(bs, rhsType.getElementType(), badKeys);
       for (int64_t rowTile = 0; rowTile < layout.rowTiles; ++rowTile)
         for (int64_t side : {0, 1})
           multiply(&acc[layout.element(rowTile, n / 8 + side, 0, 0)],
                    a[rowTile], ArrayRef(bs).slice(2 * side, 2),
                    rhsType.getElementType());
     }
+    if (op.getGuarded())
+      markRows(a, badKeys, badRows);
   }
+  if (op.getGuarded())
+    poisonRows(layout, badRows, acc);
   fragments[op.getResult()] = acc;
 }
 

@@ -169,3 +169,23 @@ tile.kernel @load_in_loop(%q: !view, %k: !view) attributes {schedule = #shared_q
   }
   tile.return
 }
+
+!view48 = memref<?x?x?x48xf16, strided<[?, ?, ?, 1], offset: ?>>
+#guarded = #tile.schedule<q = 64, kv = 32, stages = 1, warps = 4, q_in_registers = true, sram = 101376>
+
+// A guarded product asks once whether the block needs the slow form.
+// CHECK-LABEL: warp.kernel @guarded(
+tile.kernel @guarded(%q: !view48, %v: !view48) attributes {schedule = #guarded} {
+  %b, %h, %i = tile.program
+  %zero = arith.constant dense<0.0> : tensor<64x48xf32>
+  %p = tile.load %q[%b, %h, %i] : !view48 -> tensor<64x48xf16>
+  // CHECK: %[[V:.+]] = warp.alloc : !warp.buffer<48x48xf16, 16>
+  %vt = tile.load %v[%b, %h, %i] : !view48 -> tensor<48x48xf16>
+  // CHECK: %[[BAD:.+]] = warp.scan %[[V]]
+  // CHECK: scf.if %[[BAD]]
+  // CHECK:   warp.mma %[[P:.+]], %[[V]] acc(%{{.+}}) guarded
+  // CHECK: } else {
+  // CHECK:   warp.mma %[[P]], %[[V]] acc(%{{[^)]+}}) :
+  %o = tile.dot %p, %vt acc(%zero) guarded : tensor<64x48xf16>, tensor<48x48xf16> -> tensor<64x48xf32>
+  tile.return
+}

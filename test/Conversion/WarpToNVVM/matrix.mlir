@@ -53,3 +53,44 @@ warp.kernel @product_of_a_fragment(%q: !view, %o: !view) attributes {warps = 1, 
   warp.copy_out %x to %o[%b, %h, %i] : !buf, !view
   warp.return
 }
+
+// A block with NaN or infinity: found by one look at the buffer, whose answers meet
+// in a barrier; then such elements are cleared before the product, and the rows
+// that give them weight become NaN.
+// CHECK-LABEL: llvm.func @guarded_product(
+// CHECK:         llvm.load %{{.*}} : !llvm.ptr<3> -> vector<4xi32>
+// CHECK:         %[[ANY:.+]] = nvvm.barrier #nvvm.reduction<or> %{{.*}} -> i32
+// CHECK:         scf.if
+// CHECK:           nvvm.ldmatrix {{.*}}layout = #nvvm.mma_layout<col>, num = 4
+// CHECK:           arith.xori
+// CHECK:           nvvm.mma.sync
+// CHECK:           nvvm.shfl.sync  bfly
+// CHECK:           arith.select %{{.*}}, %{{.*}} : f32
+// CHECK:         } else {
+// CHECK-NOT:       nvvm.shfl.sync
+// CHECK:           nvvm.mma.sync
+// CHECK:         llvm.return
+warp.kernel @guarded_product(%q: !view, %o: !view) attributes {warps = 1, q_block = 16} {
+  %b, %h, %i = warp.program
+  %x = warp.alloc offset(0) : !buf
+  %y = warp.alloc offset(512) : !buf
+  %p = warp.load %x : !buf -> !warp.fragment<16x16xf16>
+  %zero = warp.fill 0.0 : f32 -> !acc
+  %bad = warp.scan %y : !buf
+  %s = scf.if %bad -> !acc {
+    %slow = warp.mma %p, %y acc(%zero) guarded : !warp.fragment<16x16xf16>, !buf -> !acc
+    scf.yield %slow : !acc
+  } else {
+    %fast = warp.mma %p, %y acc(%zero) : !warp.fragment<16x16xf16>, !buf -> !acc
+    scf.yield %fast : !acc
+  }
+  %r = warp.map ins(%s : !acc) -> !warp.fragment<16x16xf16> {
+  ^bb0(%v: f32):
+    %t = arith.truncf %v : f32 to f16
+    warp.yield %t : f16
+  }
+  warp.store %r to %x : !warp.fragment<16x16xf16>, !buf
+  warp.barrier
+  warp.copy_out %x to %o[%b, %h, %i] : !buf, !view
+  warp.return
+}

@@ -484,3 +484,11 @@ func.func @f(%l: !warp.fragment<128x64xi1>) {
   %0 = warp.any %l : !warp.fragment<128x64xi1>
   return
 }
+
+// -----
+
+func.func @f(%a: !warp.buffer<128x64xf16, 64>, %b: !warp.buffer<64x64xf16, 64>, %c: !warp.fragment<128x64xf32>) {
+  // expected-error @+1 {{'warp.mma' op is guarded by weights in registers and a plain B, but the left tile is '!warp.buffer<128x64xf16, 64>'; leave out guarded}}
+  %0 = warp.mma %a, %b acc(%c) guarded : !warp.buffer<128x64xf16, 64>, !warp.buffer<64x64xf16, 64> -> !warp.fragment<128x64xf32>
+  return
+}

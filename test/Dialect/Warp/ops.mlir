@@ -32,6 +32,8 @@ warp.kernel @memory(%view: !view, %lo: index, %hi: index) attributes {q_block = 
   warp.wait pending(1)
   // CHECK: %[[F:.+]] = warp.load %[[BUF]]
   %f = warp.load %buf : !warp.buffer<128x64xf16, 64> -> !warp.fragment<128x64xf16>
+  // CHECK: warp.scan %[[BUF]]
+  %bad = warp.scan %buf : !warp.buffer<128x64xf16, 64>
   // CHECK: warp.store %[[F]] to %[[BUF]]
   warp.store %f to %buf : !warp.fragment<128x64xf16>, !warp.buffer<128x64xf16, 64>
   // CHECK: warp.barrier

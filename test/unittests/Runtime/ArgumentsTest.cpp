@@ -82,6 +82,12 @@ TEST_CASE("arguments: empty problems and large grids") {
   CHECK(llvm::cantFail(packArguments("fwd", m, args)).grid == 0);
   args = {{0x1000, {2970, 24, 3, 64}, {24 * 192, 64, 64 * 24, 1}}};
   CHECK(llvm::cantFail(packArguments("fwd", m, args)).grid == 71280);
+  // An empty output has strides of nothing.
+  CHECK(errorAfter([](Manifest &, auto &args) {
+          args[0] = {0, {2, 6, 0, 64}, {0, 0, 0, 1}};
+          args[5] = {0, {2, 6, 0, 64}, {0, 0, 0, 1}};
+          args[6] = {0, {2, 6, 0}, {0, 0, 1}};
+        }) == "");
   // Sk = 0 is launched: its rows are written as 0 and -inf.
   CHECK(errorAfter([](Manifest &, auto &args) {
           args[1] = args[2] = {0, {2, 3, 0, 64}, {0, 64, 192, 1}};

@@ -51,12 +51,15 @@ scf::ForOp cloneLoop(ImplicitLocOpBuilder &b, scf::ForOp loop, BlockRange range,
   copy.setLowerBound(range.lo);
   copy.setUpperBound(range.hi);
   copy.getInitArgsMutable().assign(carried);
-  if (!masked)
+  if (!masked) {
     for (MaskOp mask :
          llvm::make_early_inc_range(copy.getBody()->getOps<MaskOp>())) {
       mask.getResult().replaceAllUsesWith(mask.getScores());
       mask.erase();
     }
+    for (DotOp dot : copy.getBody()->getOps<DotOp>())
+      dot.setGuarded(false);
+  }
   return copy;
 }
 

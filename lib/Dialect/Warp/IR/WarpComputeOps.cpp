@@ -55,6 +55,12 @@ LogicalResult MmaOp::verify() {
     return emitOpError("takes steps of 16 rows and 16 products (m16n8k16), but "
                        "M is ")
            << a[0] << " and K is " << k << "; pad both to multiples of 16";
+  if (getGuarded() &&
+      (getTransposeB() || !isa<FragmentType>(getLhs().getType())))
+    return emitOpError("is guarded by weights in registers and a plain B, but "
+                       "the left tile is ")
+           << getLhs().getType() << (getTransposeB() ? " with transpose_b" : "")
+           << "; leave out guarded";
   return success();
 }
 

@@ -21,9 +21,9 @@ std::vector<Step> getSteps(Block &block) {
       if (!branch.getElseRegion().empty())
         step.orElse = getSteps(branch.getElseRegion().front());
     }
-    bool matters = isBarrier(&op) || !step.body.empty() ||
-                   !step.orElse.empty() ||
-                   isa<PutOp, CopyInOp, CopyOutOp, LoadOp, StoreOp, MmaOp>(op);
+    bool matters =
+        isBarrier(&op) || !step.body.empty() || !step.orElse.empty() ||
+        isa<PutOp, CopyInOp, CopyOutOp, LoadOp, StoreOp, MmaOp, ScanOp>(op);
     if (matters)
       steps.push_back(std::move(step));
   }

@@ -73,8 +73,9 @@ tile.kernel @full(%q: memref<?x?x?x16xf32>, %k: memref<?x?x?x16xf32>, %o: memref
 // CHECK:         %[[F4:.+]] = arith.maxsi %[[F3]], %[[C0]]
 // CHECK:         %[[FULL:.+]] = arith.divui %[[F4]], %[[C16]]
 // CHECK:         scf.for %{{.+}} = %[[C0]] to %[[FULL]] step
-// CHECK-NOT:       tile.mask
+// CHECK-NOT:       {{tile.mask|guarded}}
 // CHECK:         scf.for %{{.+}} = %[[FULL]] to %[[ANY]] step
+// CHECK:           tile.dot {{.*}} guarded
 // CHECK:           tile.mask
 // CHECK-NOT:     scf.for
 tile.kernel @causal(%q: memref<?x?x?x16xf32>, %k: memref<?x?x?x16xf32>, %o: memref<?x?x?x16xf32> {tile.output}) attributes {schedule = #s} {
@@ -94,7 +95,7 @@ tile.kernel @causal(%q: memref<?x?x?x16xf32>, %k: memref<?x?x?x16xf32>, %o: memr
   %n = arith.divui %up, %c16 : index
   %r = scf.for %j = %c0 to %n step %c1 iter_args(%s = %zero) -> tensor<32x16xf32> {
     %j0 = arith.muli %j, %c16 : index
-    %d = tile.dot %s, %x acc(%s) : tensor<32x16xf32>, tensor<16x16xf32> -> tensor<32x16xf32>
+    %d = tile.dot %s, %x acc(%s) guarded : tensor<32x16xf32>, tensor<16x16xf32> -> tensor<32x16xf32>
     %s1 = tile.mask %d at(%i0, %j0) symbols(%sq, %sk)
         sets([affine_set<(i, j)[sq, sk] : (i + sk - sq - j >= 0, sk - 1 - j >= 0)>]) : tensor<32x16xf32>
     scf.yield %s1 : tensor<32x16xf32>
