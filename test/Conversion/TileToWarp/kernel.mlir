@@ -175,7 +175,7 @@ tile.kernel @load_in_loop(%q: !view, %k: !view) attributes {schedule = #shared_q
 
 // A guarded product asks once whether the block needs the slow form.
 // CHECK-LABEL: warp.kernel @guarded(
-tile.kernel @guarded(%q: !view48, %v: !view48) attributes {schedule = #guarded} {
+tile.kernel @guarded(%q: !view48, %v: !view48, %out: !view48 {tile.output}) attributes {schedule = #guarded} {
   %b, %h, %i = tile.program
   %zero = arith.constant dense<0.0> : tensor<64x48xf32>
   %p = tile.load %q[%b, %h, %i] : !view48 -> tensor<64x48xf16>
@@ -187,5 +187,11 @@ tile.kernel @guarded(%q: !view48, %v: !view48) attributes {schedule = #guarded} 
   // CHECK: } else {
   // CHECK:   warp.mma %[[P]], %[[V]] acc(%{{[^)]+}}) :
   %o = tile.dot %p, %vt acc(%zero) guarded : tensor<64x48xf16>, tensor<48x48xf16> -> tensor<64x48xf32>
+  %r = tile.map ins(%o : tensor<64x48xf32>) -> tensor<64x48xf16> {
+  ^bb0(%x: f32):
+    %h16 = arith.truncf %x : f32 to f16
+    tile.yield %h16 : f16
+  }
+  tile.store %r, %out[%b, %h, %i] : tensor<64x48xf16>, !view48
   tile.return
 }
