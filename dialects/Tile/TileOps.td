@@ -132,10 +132,9 @@ def Tile_StoreOp : Tile_Op<"store", [MemoryEffects<[MemWrite]>]> {
 def Tile_DotOp : Tile_Op<"dot", [Pure, AllTypesMatch<["acc", "result"]>]> {
   let summary = "acc + A B, or acc + A B^T with transpose_b; products exact, sums in f32";
   let description = [{
-    With `guarded`, a weight of exactly zero in A keeps its row of B out of the result even where B is not finite. A row of A
-    that gives weight to a B that is not finite may then become NaN as a whole.
     A is M x K, B is K x N (N x K with `transpose_b`), acc is M x N f32; A and B share an element type.
-    Without `transpose_b` (P V) the CPU lets a zero of A add nothing even where B is NaN or infinite; tensor cores give NaN there.
+    With `guarded`, a zero in A keeps its row of B out of the result even where B is NaN or infinite, as a masked key asks for. On a
+    GPU a row of A that gives weight to such a B then becomes NaN as a whole; the CPU treats every product so, element by element.
     ```mlir
     %s = tile.dot %q, %k acc(%zero) transpose_b : tensor<128x64xf16>, tensor<64x64xf16> -> tensor<128x64xf32>
     ```
