@@ -33,17 +33,48 @@ for packed in "$here"/packed/*.xz; do
   mv "$program.part" "$program"
 done
 
+# run_one OUTPUT TEST: one test case in a process of its own, under $under.
+run_one() {
+  local output=$1 test=$2 start=$SECONDS verdict=FAILED filter
+  filter=$(printf %s "$test" | sed 's/[],[]/\\&/g') # Catch2's own signs
+  # A filter that matches nothing also exits 0, so the sum at the end is asked for as well.
+  $under "$bin/flashc-gpu-tests" "$filter" > "$output" 2>&1 && grep -q '^All tests passed' "$output" && verdict=passed
+  grep -q '^skipped' "$output" && verdict=skipped
+  echo "verdict: $verdict" >> "$output"
+  echo "$verdict ($((SECONDS - start)) s): $test"
+}
+export -f run_one
+export bin under
+
+# run_tests NAME [COMMAND...]: every test case, under the command; outputs go to $results/NAME. Several run beside each
+# other, since the driver compiles one kernel at a time in a process.
+run_tests() {
+  local folder=$results/$1 number=0 failed
+  under=${*:2}
+  rm -rf "$folder"
+  mkdir -p "$folder"
+  "$bin/flashc-gpu-tests" --list-test-names-only | sed '/^$/d' > "$folder/names" || true
+  [ -s "$folder/names" ] || { echo "run.sh: $bin/flashc-gpu-tests lists no tests" >&2; return 1; }
+  while IFS= read -r test; do
+    number=$((number + 1))
+    printf '%s\0%s\0' "$folder/$number.txt" "$test"
+  done < "$folder/names" | xargs -0 -n 2 -P "$(($(nproc) / 2 + 1))" bash -c 'run_one "$@"' run_one
+  failed=$(grep -l '^verdict: FAILED' "$folder"/*.txt) || true
+  [ -z "$failed" ] || cat $failed
+  grep -h '^verdict' "$folder"/*.txt | sort | uniq -c
+  grep -h -o -E "(ERROR|RACECHECK) SUMMARY: .*" "$folder"/*.txt | sort | uniq -c || true
+  [ -z "$failed" ]
+}
+
 status=0
 echo "== correctness"
-"$bin/flashc-gpu-tests" 2>&1 | tee "$results/gpu-tests.txt" || status=1
+run_tests gpu-tests || status=1
 
 if [ "$sanitize" = yes ]; then
   sanitizer=$(command -v compute-sanitizer || echo /usr/local/cuda/bin/compute-sanitizer)
   for tool in memcheck racecheck; do
     echo "== compute-sanitizer $tool"
-    # Small problems of every kind: each access is checked, a hundred times slower.
-    "$sanitizer" --tool "$tool" --error-exitcode 1 "$bin/flashc-gpu-tests" '[sanitizer]' 2>&1 |
-      tee "$results/$tool.txt" || status=1
+    run_tests "$tool" "$sanitizer" --tool "$tool" --error-exitcode 1 || status=1
   done
 fi
 

@@ -98,20 +98,22 @@ llvm::Error Checked::address(int64_t alignment) const {
   int64_t bytes = bytesOf(param.elementType);
   // Rows of Q, K, V and O move in pieces of `alignment` bytes, or of what a
   // dense row is a multiple of; the others by element.
-  int64_t need = param.rank() == 4 && !param.strides.empty()
-                     ? std::gcd(alignment, arg.shape.back() * bytes)
-                     : bytes;
+  bool inPieces = param.rank() == 4 && !param.strides.empty();
+  int64_t need =
+      inPieces ? std::gcd(alignment, arg.shape.back() * bytes) : bytes;
+  llvm::StringRef advice =
+      inPieces ? "copy it to an aligned one, or compile with a smaller "
+                 "--alignment"
+               : "copy it to an aligned one";
   if (arg.pointer % need)
-    return error("its address {:#x} is not a multiple of {} bytes; copy it to "
-                 "an aligned one, or compile for a smaller alignment",
-                 arg.pointer, need);
+    return error("its address {:#x} is not a multiple of {} bytes; {}",
+                 arg.pointer, need, advice.str());
   for (auto [dim, stride] : llvm::enumerate(arg.strides))
     if (arg.shape[dim] > 1 && dim + 1 < arg.strides.size() &&
         stride * bytes % need)
       return error("dimension {} has a stride of {} bytes, which is not a "
-                   "multiple of {}; copy it to an aligned one, or compile for "
-                   "a smaller alignment",
-                   dim, stride * bytes, need);
+                   "multiple of {}; {}",
+                   dim, stride * bytes, need, advice.str());
   return llvm::Error::success();
 }
 

@@ -69,6 +69,11 @@ static cl::opt<int64_t>
 static cl::opt<int64_t> warps("warps",
                               cl::desc("Warps of a block; default: chosen"),
                               cl::value_desc("N"), cl::cat(tools::category()));
+static cl::opt<int64_t> alignment(
+    "alignment",
+    cl::desc("Bytes that addresses and strides of arrays are a multiple of: 2, "
+             "4, 8 or 16; default: 16, or what the head dims allow"),
+    cl::value_desc("bytes"), cl::cat(tools::category()));
 
 /// Set by `parseFlags`.
 static llvm::StringRef program = "flashc";
@@ -126,6 +131,7 @@ CompileOptions tools::optionsFromFlags() {
   options.tiles = tiles;
   options.stages = stages;
   options.warps = warps;
+  options.alignment = alignment;
   return options;
 }
 

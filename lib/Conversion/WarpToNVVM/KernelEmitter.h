@@ -58,7 +58,7 @@ private:
   using Value = mlir::Value;
   using Registers = mlir::SmallVector<Value>;
 
-  // WarpToNVVM.cpp: function, control flow, scalars.
+  // WarpToNVVM.cpp: function and control flow.
   mlir::LLVM::LLVMFuncOp createFunction();
   void bindArguments(mlir::LLVM::LLVMFuncOp func);
   mlir::LogicalResult emitBlock(mlir::Block &block);
@@ -68,9 +68,13 @@ private:
   mlir::LogicalResult emitBody(mlir::Block &from, mlir::Block *to);
   void appendRegisters(Value value, Registers &out);
   void bindRegisters(mlir::ValueRange values, mlir::ValueRange registers);
+
+  // Scalars.cpp: coordinates, sizes, arithmetic.
   Value emitIntrinsic(llvm::StringRef name, Value operand);
   mlir::LogicalResult emitScalar(mlir::Operation *op, mlir::IRMapping &map);
   void emitProgram(warp::ProgramOp op);
+  Value freshSize(const View &view, unsigned dim);
+  mlir::LogicalResult remakeScalars(mlir::Operation *end);
 
   // Fragments.cpp: values in registers.
   void emitFill(warp::FillOp op);
@@ -148,7 +152,7 @@ private:
   /// Bytes that one copy instruction moves, at most 16.
   int64_t copyBytes(mlir::MemRefType view) const;
 
-  // Small things.
+  // Builders.cpp: small things.
   int64_t threads() { return 32 * kernel.getWarps(); }
   Value i32(int64_t value);
   Value i64(int64_t value);
@@ -165,8 +169,6 @@ private:
   /// i64 element offset of row 0 of (batch, head).
   Value headOffset(const View &view, Value batch, Value head);
   void startSegment();
-  Value freshSize(const View &view, unsigned dim);
-  mlir::LogicalResult remakeScalars(mlir::Operation *end);
   /// Runs `make` with the builder at the segment's start, once a key.
   Value atEntry(const std::string &key, llvm::function_ref<Value()> make);
   void callWithCondition(Value condition, llvm::function_ref<void()> then);

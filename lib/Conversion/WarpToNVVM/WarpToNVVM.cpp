@@ -8,9 +8,7 @@
 #include "flashc/Conversion/Passes.h"
 #include "flashc/Support/TargetInfo.h"
 
-#include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "llvm/ADT/TypeSwitch.h"
-#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 
@@ -140,23 +138,6 @@ void KernelEmitter::startSegment() {
   b.setInsertionPointToEnd(after);
 }
 
-// After a loop, the coordinates and what follows from them are made again from
-// the block's id: a few divisions a block instead of registers that the loop
-// lacks.
-LogicalResult KernelEmitter::remakeScalars(Operation *end) {
-  for (Operation &op : *end->getBlock()) {
-    if (&op == end)
-      return success();
-    if (auto program = dyn_cast<warp::ProgramOp>(op))
-      emitProgram(program);
-    else if (isa<memref::DimOp>(op) ||
-             isa<arith::ArithDialect>(op.getDialect()))
-      if (failed(emitScalar(&op, scalars)))
-        return failure();
-  }
-  return success();
-}
-
 LogicalResult KernelEmitter::emitBlock(Block &block) {
   for (Operation &op : block)
     if (failed(emitOp(&op)))
@@ -183,7 +164,6 @@ LogicalResult KernelEmitter::emitOp(Operation *op) {
       .Case([&](warp::LoadOp op) { return done([&] { emitLoad(op); }); })
       .Case([&](warp::MmaOp op) { return done([&] { emitMma(op); }); })
       .Case([&](warp::ScanOp op) { return done([&] { emitScan(op); }); })
-      .Case([&](warp::ScanOp op) { return done([&] { emitScan(op); }); })
       .Case([&](warp::StoreOp op) { return done([&] { emitStore(op); }); })
       .Case([&](warp::AllocOp op) { return done([&] { emitAlloc(op); }); })
       .Case([&](warp::ChannelOp op) { return done([&] { emitChannel(op); }); })
@@ -201,37 +181,6 @@ LogicalResult KernelEmitter::emitOp(Operation *op) {
         return done([&] { NVVM::Barrier0Op::create(b); });
       })
       .Default([&](Operation *op) { return emitScalar(op, scalars); });
-}
-
-// A size as its parameter says, read anew: what follows from it is not shared
-// with code on the other side of a loop.
-Value KernelEmitter::freshSize(const View &view, unsigned dim) {
-  if (!view.type.isDynamicDim(dim))
-    return view.sizes[dim];
-  return inlineAsm(b.getI32Type(), "mov.b32 $0, $1;", "=r,r", view.sizes[dim]);
-}
-
-// The program's coordinates from a one-dimensional grid: query block fastest,
-// then head, then batch.
-void KernelEmitter::emitProgram(warp::ProgramOp op) {
-  const View &query = views[kernel.getBody().getArgument(0)];
-  Value qBlock = i32(kernel.getQBlock());
-  Value id = inlineAsm(b.getI32Type(), "mov.u32 $0, %ctaid.x;", "=r", {});
-  Value rounded = arith::AddIOp::create(b, freshSize(query, 2),
-                                        i32(kernel.getQBlock() - 1));
-  Value blocks = arith::DivUIOp::create(b, rounded, qBlock);
-  Value block = arith::RemUIOp::create(b, id, blocks);
-  Value rest = arith::DivUIOp::create(b, id, blocks);
-  Value heads = freshSize(query, 1);
-  Value head = arith::RemUIOp::create(b, rest, heads);
-  Value batch = arith::DivUIOp::create(b, rest, heads);
-  if (op.getLongestFirst()) {
-    Value last = arith::SubIOp::create(b, blocks, i32(1));
-    block = arith::SubIOp::create(b, last, block);
-  }
-  scalars.map(op.getBatch(), toIndex(batch));
-  scalars.map(op.getHead(), toIndex(head));
-  scalars.map(op.getBlock(), toIndex(block));
 }
 
 // What a value of the level is on the machine: a fragment its registers,
@@ -319,133 +268,6 @@ LogicalResult KernelEmitter::emitIf(scf::IfOp op) {
     return failure();
   bindRegisters(op.getResults(), branch.getResults());
   return success();
-}
-
-Value KernelEmitter::emitIntrinsic(StringRef name, Value operand) {
-  return LLVM::CallIntrinsicOp::create(b, b.getF32Type(), b.getStringAttr(name),
-                                       operand)
-      .getResult(0);
-}
-
-// Scalar code is carried over; what the chip has an instruction for becomes
-// that instruction.
-LogicalResult KernelEmitter::emitScalar(Operation *op, IRMapping &map) {
-  auto mapped = [&](Value v) { return map.lookupOrDefault(v); };
-  auto constant = [&](float value) -> Value {
-    return arith::ConstantOp::create(b, b.getF32FloatAttr(value));
-  };
-  auto multiply = [&](Value x, float factor) -> Value {
-    return arith::MulFOp::create(b, x, constant(factor));
-  };
-  bool isF32 = op->getNumResults() == 1 && op->getResult(0).getType().isF32();
-  if (auto dim = dyn_cast<memref::DimOp>(op)) {
-    auto index = dim.getConstantIndex();
-    auto view = views.find(dim.getSource());
-    if (!index || view == views.end())
-      return op->emitOpError("expects a constant dimension of an argument");
-    map.map(dim.getResult(), toIndex(freshSize(view->second, *index)));
-    return success();
-  }
-  if (auto load = dyn_cast<memref::LoadOp>(op)) {
-    auto view = views.find(load.getMemRef());
-    if (view == views.end())
-      return op->emitOpError("expects an argument of the kernel");
-    Value offset = i64(0);
-    for (auto [index, stride] :
-         llvm::zip(load.getIndices(), view->second.strides)) {
-      Value term = arith::MulIOp::create(b, wide(toI32(mapped(index))), stride);
-      offset = arith::AddIOp::create(b, offset, term);
-    }
-    map.map(load.getResult(),
-            LLVM::LoadOp::create(b, load.getType(),
-                                 elementAddress(view->second, offset)));
-    return success();
-  }
-  if (isa<math::Exp2Op, math::ExpOp>(op) && isF32) {
-    Value x = mapped(op->getOperand(0));
-    if (isa<math::ExpOp>(op))
-      x = multiply(x, llvm::numbers::log2ef);
-    map.map(op->getResult(0), emitIntrinsic("llvm.nvvm.ex2.approx.ftz", x));
-    return success();
-  }
-  if (isa<math::Log2Op, math::LogOp>(op) && isF32) {
-    Value y =
-        emitIntrinsic("llvm.nvvm.lg2.approx.ftz.f", mapped(op->getOperand(0)));
-    map.map(op->getResult(0),
-            isa<math::LogOp>(op) ? multiply(y, llvm::numbers::ln2f) : y);
-    return success();
-  }
-  if (op->getNumRegions() ||
-      !isa<arith::ArithDialect, math::MathDialect>(op->getDialect()))
-    return op->emitOpError("has no form on the GPU; expected scalar arith, "
-                           "math or memref.load here");
-  b.clone(*op, map);
-  return success();
-}
-
-Value KernelEmitter::i32(int64_t value) {
-  return arith::ConstantOp::create(b, b.getI32IntegerAttr(value));
-}
-Value KernelEmitter::i64(int64_t value) {
-  return arith::ConstantOp::create(b, b.getI64IntegerAttr(value));
-}
-Value KernelEmitter::toI32(Value index) {
-  return arith::IndexCastOp::create(b, b.getI32Type(), index);
-}
-Value KernelEmitter::toIndex(Value value) {
-  return arith::IndexCastOp::create(b, b.getIndexType(), value);
-}
-Value KernelEmitter::wide(Value value) {
-  return arith::ExtSIOp::create(b, b.getI64Type(), value);
-}
-Value KernelEmitter::inlineAsm(Type type, const std::string &text,
-                               StringRef constraints, ValueRange operands) {
-  auto dialect =
-      LLVM::AsmDialectAttr::get(b.getContext(), LLVM::AsmDialect::AD_ATT);
-  return LLVM::InlineAsmOp::create(b, type, operands, text, constraints,
-                                   /*has_side_effects=*/true,
-                                   /*is_align_stack=*/false,
-                                   LLVM::TailCallKind::None, dialect,
-                                   ArrayAttr())
-      .getResult(0);
-}
-Value KernelEmitter::gep(Value base, Value bytes) {
-  return LLVM::GEPOp::create(b, base.getType(), b.getI8Type(), base,
-                             ArrayRef<LLVM::GEPArg>{bytes});
-}
-Value KernelEmitter::gep(Value base, int64_t bytes) {
-  if (bytes == 0)
-    return base;
-  return LLVM::GEPOp::create(b, base.getType(), b.getI8Type(), base,
-                             ArrayRef<LLVM::GEPArg>{int32_t(bytes)});
-}
-Value KernelEmitter::elementAddress(const View &view, Value elements) {
-  return LLVM::GEPOp::create(b, view.ptr.getType(), view.type.getElementType(),
-                             view.ptr, ArrayRef<LLVM::GEPArg>{elements});
-}
-Value KernelEmitter::headOffset(const View &view, Value batch, Value head) {
-  Value x = arith::MulIOp::create(b, wide(toI32(batch)), view.strides[0]);
-  Value y = arith::MulIOp::create(b, wide(toI32(head)), view.strides[1]);
-  return arith::AddIOp::create(b, x, y);
-}
-
-Value KernelEmitter::atEntry(const std::string &key,
-                             llvm::function_ref<Value()> make) {
-  auto [it, isNew] = entryValues.try_emplace(key);
-  if (isNew) {
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPoint(entryEnd);
-    it->second = make();
-  }
-  return it->second;
-}
-
-void KernelEmitter::callWithCondition(Value condition,
-                                      llvm::function_ref<void()> then) {
-  auto branch = scf::IfOp::create(b, condition, /*withElseRegion=*/false);
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPoint(branch.thenBlock()->getTerminator());
-  then();
 }
 
 namespace {

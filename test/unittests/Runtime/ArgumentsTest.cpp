@@ -130,15 +130,14 @@ TEST_CASE(
   CHECK(change([](auto &a) { a[0].pointer = 0x1002; }) ==
         "kernel 'fwd', array 'q': its address 0x1002 is not a multiple of 16 "
         "bytes; copy it to an aligned one, or "
-        "compile for a smaller alignment");
+        "compile with a smaller --alignment");
   CHECK(change([](auto &a) { a[0].strides[2] = 388; }) ==
         "kernel 'fwd', array 'q': dimension 2 has a stride of 776 bytes, which "
         "is not a multiple of 16; copy it to an "
-        "aligned one, or compile for a smaller alignment");
+        "aligned one, or compile with a smaller --alignment");
   CHECK(change([](auto &a) { a[3].pointer = 0x4002; }) ==
         "kernel 'fwd', array 'kv_lengths': its address 0x4002 is not a "
-        "multiple of 4 bytes; copy it to an aligned "
-        "one, or compile for a smaller alignment");
+        "multiple of 4 bytes; copy it to an aligned one");
   CHECK(change([](auto &a) { a[1].shape[1] = a[2].shape[1] = 4; }) ==
         "kernel 'fwd': 6 query heads cannot share 4 key heads; make the first "
         "a multiple of the second");

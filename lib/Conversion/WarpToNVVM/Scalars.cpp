@@ -1,0 +1,120 @@
+// Scalar code of a kernel: its coordinates in the grid, sizes, arithmetic.
+#include "KernelEmitter.h"
+
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+
+namespace flashc {
+
+// A size as its parameter says, read anew: what follows from it is not shared
+// with code on the other side of a loop.
+Value KernelEmitter::freshSize(const View &view, unsigned dim) {
+  if (!view.type.isDynamicDim(dim))
+    return view.sizes[dim];
+  return inlineAsm(b.getI32Type(), "mov.b32 $0, $1;", "=r,r", view.sizes[dim]);
+}
+
+// The program's coordinates from a one-dimensional grid: query block fastest,
+// then head, then batch.
+void KernelEmitter::emitProgram(warp::ProgramOp op) {
+  const View &query = views[kernel.getBody().getArgument(0)];
+  Value qBlock = i32(kernel.getQBlock());
+  Value id = inlineAsm(b.getI32Type(), "mov.u32 $0, %ctaid.x;", "=r", {});
+  Value rounded = arith::AddIOp::create(b, freshSize(query, 2),
+                                        i32(kernel.getQBlock() - 1));
+  Value blocks = arith::DivUIOp::create(b, rounded, qBlock);
+  Value block = arith::RemUIOp::create(b, id, blocks);
+  Value rest = arith::DivUIOp::create(b, id, blocks);
+  Value heads = freshSize(query, 1);
+  Value head = arith::RemUIOp::create(b, rest, heads);
+  Value batch = arith::DivUIOp::create(b, rest, heads);
+  if (op.getLongestFirst()) {
+    Value last = arith::SubIOp::create(b, blocks, i32(1));
+    block = arith::SubIOp::create(b, last, block);
+  }
+  scalars.map(op.getBatch(), toIndex(batch));
+  scalars.map(op.getHead(), toIndex(head));
+  scalars.map(op.getBlock(), toIndex(block));
+}
+
+// After a loop, the coordinates and what follows from them are made again from
+// the block's id: a few divisions a block instead of registers that the loop
+// lacks.
+LogicalResult KernelEmitter::remakeScalars(Operation *end) {
+  for (Operation &op : *end->getBlock()) {
+    if (&op == end)
+      return success();
+    if (auto program = dyn_cast<warp::ProgramOp>(op))
+      emitProgram(program);
+    else if (isa<memref::DimOp>(op) ||
+             isa<arith::ArithDialect>(op.getDialect()))
+      if (failed(emitScalar(&op, scalars)))
+        return failure();
+  }
+  return success();
+}
+
+Value KernelEmitter::emitIntrinsic(StringRef name, Value operand) {
+  return LLVM::CallIntrinsicOp::create(b, b.getF32Type(), b.getStringAttr(name),
+                                       operand)
+      .getResult(0);
+}
+
+// Scalar code is carried over; what the chip has an instruction for becomes
+// that instruction.
+LogicalResult KernelEmitter::emitScalar(Operation *op, IRMapping &map) {
+  auto mapped = [&](Value v) { return map.lookupOrDefault(v); };
+  auto constant = [&](float value) -> Value {
+    return arith::ConstantOp::create(b, b.getF32FloatAttr(value));
+  };
+  auto multiply = [&](Value x, float factor) -> Value {
+    return arith::MulFOp::create(b, x, constant(factor));
+  };
+  bool isF32 = op->getNumResults() == 1 && op->getResult(0).getType().isF32();
+  if (auto dim = dyn_cast<memref::DimOp>(op)) {
+    auto index = dim.getConstantIndex();
+    auto view = views.find(dim.getSource());
+    if (!index || view == views.end())
+      return op->emitOpError("expects a constant dimension of an argument");
+    map.map(dim.getResult(), toIndex(freshSize(view->second, *index)));
+    return success();
+  }
+  if (auto load = dyn_cast<memref::LoadOp>(op)) {
+    auto view = views.find(load.getMemRef());
+    if (view == views.end())
+      return op->emitOpError("expects an argument of the kernel");
+    Value offset = i64(0);
+    for (auto [index, stride] :
+         llvm::zip(load.getIndices(), view->second.strides)) {
+      Value term = arith::MulIOp::create(b, wide(toI32(mapped(index))), stride);
+      offset = arith::AddIOp::create(b, offset, term);
+    }
+    map.map(load.getResult(),
+            LLVM::LoadOp::create(b, load.getType(),
+                                 elementAddress(view->second, offset)));
+    return success();
+  }
+  if (isa<math::Exp2Op, math::ExpOp>(op) && isF32) {
+    Value x = mapped(op->getOperand(0));
+    if (isa<math::ExpOp>(op))
+      x = multiply(x, llvm::numbers::log2ef);
+    map.map(op->getResult(0), emitIntrinsic("llvm.nvvm.ex2.approx.ftz", x));
+    return success();
+  }
+  if (isa<math::Log2Op, math::LogOp>(op) && isF32) {
+    Value y =
+        emitIntrinsic("llvm.nvvm.lg2.approx.ftz.f", mapped(op->getOperand(0)));
+    map.map(op->getResult(0),
+            isa<math::LogOp>(op) ? multiply(y, llvm::numbers::ln2f) : y);
+    return success();
+  }
+  if (op->getNumRegions() ||
+      !isa<arith::ArithDialect, math::MathDialect>(op->getDialect()))
+    return op->emitOpError("has no form on the GPU; expected scalar arith, "
+                           "math or memref.load here");
+  b.clone(*op, map);
+  return success();
+}
+
+} // namespace flashc
