@@ -112,49 +112,52 @@ TEST_CASE("GPU case 14: byte offsets past 2^31 and 2^32 in every array",
   CHECK(judge.judge(test, out) == "");
 }
 
-TEST_CASE("GPU case 14: a dense array of more than 2^32 bytes", "[large]") {
+TEST_CASE("GPU case 14: dense K and V of more than 2^32 bytes", "[large]") {
   std::unique_ptr<GpuHarness> gpu = GpuHarness::open();
   if (!gpu)
     FLASHC_SKIP("no GPU");
   const Device &device = gpu->device();
   size_t room = 0, total = 0;
   device.driver().memGetInfo(&room, &total);
-  if (room < size_t(24) << 30)
-    FLASHC_SKIP("less than 24 GiB of GPU memory are free");
-  // 40000 batches of 16 heads of 64 rows of 64 halves: 5.2 GB an array. All
-  // zero but the last batch, which is a problem of its own.
+  if (room < size_t(16) << 30)
+    FLASHC_SKIP("less than 16 GiB of GPU memory are free");
+  // A window at the end of one long head: few blocks are read, so that
+  // racecheck gets through. The keys before it are NaN.
   TestCase test = problem();
+  test.name = "case 14: a window at the end of many keys";
   AttentionProblem &p = test.problem;
-  test.withLse = false;
+  p.mask = MaskExpr::window(64, 0);
   Random random(15);
   for (HostTensor *t : {&p.q, &p.k, &p.v}) {
-    *t = HostTensor::dense(Element::F16, {1, 16, 64, 64}, p.layout);
+    *t = HostTensor::dense(Element::F16, {1, 1, t == &p.q ? 64 : 130, 64},
+                           p.layout);
     fillNormal(*t, random);
   }
   const LoadedKernel &loaded = gpu->kernel(test, "sm_80");
   REQUIRE(loaded.error == "");
-  constexpr int64_t batches = 40000, one = 16 * 64 * 64;
+  constexpr int64_t keys = (1 << 25) + 4321, row = 64 * 2;
+  static_assert((keys - 130) * row > int64_t(1) << 32);
   std::vector<ArrayArg> args;
   std::vector<DeviceBuffer> buffers;
   Output out = makeOutput(test);
   for (HostTensor *t : {&p.q, &p.k, &p.v, &out.o}) {
-    buffers.push_back(llvm::cantFail(device.alloc(batches * one * 2)));
+    int64_t rows = t == &p.k || t == &p.v ? keys : 64, used = t->shape[2];
+    buffers.push_back(llvm::cantFail(device.alloc(rows * row)));
     uint64_t at = buffers.back().pointer();
-    llvm::cantFail(device.fill(at, t == &out.o ? 0xff : 0, batches * one * 2));
-    llvm::cantFail(device.copyTo(at + (batches - 1) * one * 2,
-                                 t->storage.data(), one * 2));
-    args.push_back({at, {batches, 16, 64, 64}, {one, 64 * 64, 64, 1}});
+    llvm::cantFail(device.fill(at, 0xff, rows * row));
+    llvm::cantFail(
+        device.copyTo(at + (rows - used) * row, t->storage.data(), used * row));
+    args.push_back({at, {1, 1, rows, 64}, {rows * 64, rows * 64, 64, 1}});
   }
+  DeviceBuffer lse =
+      llvm::cantFail(device.upload(out.lse.data(), out.lse.size() * 4));
+  args.push_back({lse.pointer(), {1, 1, 64}, {64, 64, 1}});
   llvm::cantFail(loaded.module->launch(args));
   llvm::cantFail(device.synchronize());
-  llvm::cantFail(device.copyFrom(out.o.storage.data(),
-                                 args[3].pointer + (batches - 1) * one * 2,
-                                 one * 2));
+  llvm::cantFail(
+      device.copyFrom(out.o.storage.data(), args[3].pointer, 64 * row));
+  llvm::cantFail(
+      device.copyFrom(out.lse.data(), lse.pointer(), out.lse.size() * 4));
   Judge judge;
   CHECK(judge.judge(test, out) == "");
-  // A batch of zeros in the middle: O = 0, and written.
-  std::vector<uint16_t> middle(one, 1);
-  llvm::cantFail(device.copyFrom(
-      middle.data(), args[3].pointer + batches / 2 * one * 2, one * 2));
-  CHECK(std::count(middle.begin(), middle.end(), 0) == one);
 }
