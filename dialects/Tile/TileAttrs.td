@@ -5,6 +5,28 @@ include "Tile/TileDialect.td"
 include "mlir/IR/AttrTypeBase.td"
 include "mlir/IR/EnumAttr.td"
 
+def Tile_Rescale : I32EnumAttr<"Rescale", "when the accumulator follows a new row maximum", [
+    I32EnumAttrCase<"Lazy", 0, "lazy">, I32EnumAttrCase<"Late", 1, "late">, I32EnumAttrCase<"Always", 2, "always">]> {
+  let cppNamespace = "::flashc::tile";
+}
+
+def Tile_RolesAttr : AttrDef<Tile_Dialect, "Roles"> {
+  let mnemonic = "roles";
+  let summary = "The choices of a kernel whose warps have roles: one warp loads, groups of four compute";
+  let description = [{
+    `groups` warpgroups of 64 query rows each compute; `producer` and `consumer` are the registers of a thread of either role.
+    With `overlap` a block's scores are under way while the softmax of the block before runs; with `turns` the groups take turns
+    on the tensor cores. `rescale` is `lazy` (a row maximum may lag by 2^8, and the accumulator is rescaled before the
+    exponentials where one rises), `late` (the same, behind the exponentials) or `always` (it never lags and there is no
+    branch). With `apart` the output is staged in bytes of its own, else in Q's.
+    Written `#tile.roles<groups = 2, producer = 32, consumer = 232, overlap = true, turns = true, rescale = always, apart = false>`.
+  }];
+  let parameters = (ins "int64_t":$groups, "int64_t":$producer, "int64_t":$consumer, "bool":$overlap, "bool":$turns,
+                        EnumParameter<Tile_Rescale>:$rescale, "bool":$apart);
+  let assemblyFormat = "`<` struct(params) `>`";
+  let genVerifyDecl = 1;
+}
+
 def Tile_ScheduleAttr : AttrDef<Tile_Dialect, "Schedule"> {
   let mnemonic = "schedule";
   let summary = "The choices of one kernel, made by a pure function of (spec, target)";
@@ -12,11 +34,12 @@ def Tile_ScheduleAttr : AttrDef<Tile_Dialect, "Schedule"> {
     `q` and `kv` are the rows of a query block (Br) and a key block (Bc). `stages` is the depth of the K and of the V
     ring, `warps` the warps of a block, `q_in_registers` whether Q's fragments stay in registers for the whole loop.
     `sram` is the budget in bytes of on-chip memory of one block that the choice was made under. `q` is a multiple of
-    16 * warps and `kv` of 16: a warp has whole steps of a tensor core. There are at most 32 warps and 64 stages.
+    16 * warps and `kv` of 16: a warp has whole steps of a tensor core. There are at most 32 warps and 64 stages. With
+    `roles` (Hopper) `warps` are those that compute, four a group, with 16 rows each.
     Written `#tile.schedule<q = 128, kv = 64, stages = 1, warps = 4, q_in_registers = false, sram = 166912>`.
   }];
   let parameters = (ins "int64_t":$q, "int64_t":$kv, "int64_t":$stages, "int64_t":$warps, "bool":$q_in_registers,
-                        "int64_t":$sram);
+                        "int64_t":$sram, OptionalParameter<"::flashc::tile::RolesAttr">:$roles);
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;
 }

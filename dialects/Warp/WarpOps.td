@@ -20,11 +20,19 @@ def Warp_FragmentType : Warp_Type<"Fragment", "fragment"> {
   let extraClassDeclaration = [{ int64_t getRank() const { return getShape().size(); } }];
 }
 def Warp_BufferType : Warp_Type<"Buffer", "buffer"> {
-  let summary = "A tile in shared memory: !warp.buffer<64x128xf16, 64>, the last number being the segment in elements";
-  let parameters = (ins ArrayRefParameter<"int64_t">:$shape, "::mlir::Type":$elementType, "int64_t":$segment);
+  let summary = "A tile in shared memory: !warp.buffer<64x128xf16, 64>, the last number being the segment in elements; with `parts = 2` its rows are dealt to two warpgroups";
+  let parameters = (ins ArrayRefParameter<"int64_t">:$shape, "::mlir::Type":$elementType, "int64_t":$segment,
+                        "int64_t":$parts);
+  let builders = [TypeBuilder<(ins "::llvm::ArrayRef<int64_t>":$shape, "::mlir::Type":$elementType, "int64_t":$segment), [{
+    return $_get($_ctxt, shape, elementType, segment, 1);
+  }]>];
   let hasCustomAssemblyFormat = 1;
   let genVerifyDecl = 1;     // rank 2; segment 64, 32 or 16 and divides the columns; rows multiple of 8; 16-bit elements
-  let extraClassDeclaration = [{ int64_t getBytes() const { return getShape()[0] * getShape()[1] * 2; } }];
+  let extraClassDeclaration = [{
+    int64_t getBytes() const { return getShape()[0] * getShape()[1] * 2; }
+    /// Rows of one part; the parts stand one behind the other.
+    int64_t getPartRows() const { return getShape()[0] / getParts(); }
+  }];
 }
 def Warp_ChannelType : Warp_Type<"Channel", "channel"> {
   let summary = "A ring of buffers fed from global memory: !warp.channel<64x128xf16, 64, depth = 2>";
@@ -38,6 +46,22 @@ def Warp_ChannelType : Warp_Type<"Channel", "channel"> {
   }];
 }
 
+def Warp_RingType : Warp_Type<"Ring", "ring"> {
+  let summary = "A ring of buffers between roles: !warp.ring<176x128xf16, 64, depth = 2>; each slot has a full and an empty barrier, with `parts = 2` each part of a slot";
+  let parameters = (ins ArrayRefParameter<"int64_t">:$shape, "::mlir::Type":$elementType, "int64_t":$segment,
+                        "int64_t":$depth, "int64_t":$parts);
+  let hasCustomAssemblyFormat = 1;
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    /// The type of one slot.
+    BufferType getBufferType() const;
+    int64_t getSlotBytes() const { return getShape()[0] * getShape()[1] * 2; }
+    int64_t getBytes() const { return getSlotBytes() * getDepth(); }
+    /// Bytes of the barriers: a full and an empty one of 8 bytes for each part of each slot.
+    int64_t getBarrierBytes() const { return 16 * getDepth() * getParts(); }
+  }];
+}
+
 def Warp_View : MemRefRankOf<[F16, BF16, F32], [4]>;
 def Warp_RowView : MemRefRankOf<[F32], [3]>;
 
@@ -45,7 +69,9 @@ def Warp_KernelOp : Warp_Op<"kernel", [IsolatedFromAbove, FunctionOpInterface, S
   let summary = "A kernel as one thread block runs it";
   let description = [{
     Arguments as for `tile.kernel`: argument 0 is Q, and the grid is dims 0 and 1 of Q and ceil(dim 2 of Q / q_block). `warps` is
-    the number of warps of a block; `shared_bytes` is set by `warp-allocate-shared`.
+    the number of warps of a block that compute; `shared_bytes` is set by `warp-allocate-shared`. A kernel with `groups` has
+    roles: `groups` warpgroups of four warps compute and one more loads. Its blocks are persistent, and `queue`, the byte
+    offset of the queue through which the loading warp hands out the tiles, is set by `warp-allocate-shared`.
     ```mlir
     warp.kernel @fwd(%q: memref<?x?x?x64xf16, strided<[?, ?, ?, 1], offset: ?>>) attributes {q_block = 128 : i64, warps = 4 : i64} {
       warp.return
@@ -53,7 +79,7 @@ def Warp_KernelOp : Warp_Op<"kernel", [IsolatedFromAbove, FunctionOpInterface, S
     ```
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, TypeAttrOf<FunctionType>:$function_type, I64Attr:$warps, I64Attr:$q_block,
-                       OptionalAttr<I64Attr>:$shared_bytes,
+                       OptionalAttr<I64Attr>:$shared_bytes, OptionalAttr<I64Attr>:$groups, OptionalAttr<I64Attr>:$queue,
                        OptionalAttr<DictArrayAttr>:$arg_attrs, OptionalAttr<DictArrayAttr>:$res_attrs);
   let regions = (region SizedRegion<1>:$body);
   let hasCustomAssemblyFormat = 1;
@@ -62,6 +88,8 @@ def Warp_KernelOp : Warp_Op<"kernel", [IsolatedFromAbove, FunctionOpInterface, S
     ::llvm::ArrayRef<::mlir::Type> getArgumentTypes() { return getFunctionType().getInputs(); }
     ::llvm::ArrayRef<::mlir::Type> getResultTypes() { return getFunctionType().getResults(); }
     ::mlir::Region *getCallableRegion() { return &getBody(); }
+    /// All warps of a block: those that compute, and the loading warpgroup.
+    int64_t getAllWarps() { return getWarps() + (getGroups() ? 4 : 0); }
   }];
 }
 
@@ -342,5 +370,7 @@ def Warp_AnyOp : Warp_Op<"any", [Pure]> {
   let assemblyFormat = "$rows attr-dict `:` qualified(type($rows))";
   let hasVerifier = 1;
 }
+
+include "Warp/WarpRoleOps.td"
 
 #endif

@@ -88,4 +88,65 @@ def WarpVerifyProtocol : Pass<"warp-verify-protocol"> {
   }];
 }
 
+def WarpAssignStages : Pass<"warp-assign-stages"> {
+  let summary = "Number the slots of each ring: stage and phase of every send and receive";
+  let description = [{
+    A ring's sends, and its receives, go through the slots in program order. The pass carries stage and phase of each ring
+    through the loops that use it, from tile to tile, and advances them behind each use. Runs first on kernels with roles.
+    ```mlir
+    // Before
+    scf.for %j = %lo to %hi step %c1 {
+      %k = warp.receive %kr : !warp.ring<64x64xf16, 64, depth = 2> -> !warp.buffer<64x64xf16, 64>
+    }
+    // After
+    %r:2 = scf.for %j = %lo to %hi step %c1 iter_args(%s = %s0, %p = %p0) -> (i32, i32) {
+      %k = warp.receive %kr at(%s, %p) : !warp.ring<64x64xf16, 64, depth = 2> -> !warp.buffer<64x64xf16, 64>
+      %s1, %p1 = warp.advance %s, %p depth(2)
+      scf.yield %s1, %p1 : i32, i32
+    }
+    ```
+  }];
+}
+
+def WarpPlaceSettles : Pass<"warp-place-settles"> {
+  let summary = "Wait for products before their results are touched, and release slots behind their last reader";
+  let description = [{
+    Before the first op that touches a product's result stands a `warp.settle` that leaves under way only what was started
+    later; a received slot is released behind the settle that covers its last reader, or behind the loop that holds it. Nothing is
+    under way at the end of a loop's body.
+    ```mlir
+    // Before
+    %s = warp.wgmma %q, %k transpose_b depth(64) : ...
+    %o1 = warp.wgmma %p, %v acc(%o) depth(64) : ...
+    %m1 = warp.reduce max %s init(%m) : ...
+    // After
+    %s = warp.wgmma %q, %k transpose_b depth(64) : ...
+    %o1 = warp.wgmma %p, %v acc(%o) depth(64) : ...
+    %s1 = warp.settle %s pending(1) : ...
+    warp.release %k : ...
+    %m1 = warp.reduce max %s1 init(%m) : ...
+    ```
+  }];
+}
+
+def WarpOrderGroups : Pass<"warp-order-groups"> {
+  let summary = "Let the warpgroups take turns on the tensor cores (ping-pong)";
+  let description = [{
+    In each innermost loop of the consumer, the products of an iteration, from the first to the last that is started before a
+    settle, are framed by `warp.await_turn` and `warp.pass_turn`: while one group's products run, the others have the
+    exponentials. Source: FlashAttention-3 (arXiv 2407.08608), section 3.1. Runs after `warp-place-settles`; only on kernels with
+    the discardable attribute `warp.turns` and more than one group.
+    ```mlir
+    // Before
+    %s = warp.wgmma %q, %k transpose_b depth(64) : ...
+    %o1 = warp.wgmma %p, %v acc(%o) depth(64) : ...
+    // After
+    warp.await_turn
+    %s = warp.wgmma %q, %k transpose_b depth(64) : ...
+    %o1 = warp.wgmma %p, %v acc(%o) depth(64) : ...
+    warp.pass_turn
+    ```
+  }];
+}
+
 #endif

@@ -183,7 +183,8 @@ LogicalResult ConvertAttnToTile::convert(func::FuncOp func,
   OpBuilder b(func);
   auto attr = tile::ScheduleAttr::get(&getContext(), schedule->q, schedule->kv,
                                       schedule->stages, schedule->warps,
-                                      schedule->qInRegisters, schedule->sram);
+                                      schedule->qInRegisters, schedule->sram,
+                                      tile::RolesAttr());
   tile::KernelOp kernel = createKernel(b, func, op, attr);
   Block *entry = b.createBlock(
       &kernel.getBody(), {}, kernel.getArgumentTypes(),

@@ -77,7 +77,7 @@ int64_t getLoadedBytes(KernelOp kernel) {
 LogicalResult ScheduleAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                    int64_t q, int64_t kv, int64_t stages,
                                    int64_t warps, bool qInRegisters,
-                                   int64_t sram) {
+                                   int64_t sram, RolesAttr roles) {
   if (stages < 1 || stages > kMaxStages || warps < 1 || warps > kMaxWarps ||
       sram < 1)
     return emitError() << "expects 1 to " << kMaxStages << " stages, 1 to "
@@ -89,9 +89,30 @@ LogicalResult ScheduleAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                           "warp, but got q = "
                        << q << " and warps = " << warps
                        << "; change one of them";
+  if (roles && (warps != 4 * roles.getGroups() || q != 16 * warps))
+    return emitError() << "expects four warps for each of " << roles.getGroups()
+                       << " groups and 16 rows for each warp, but got warps = "
+                       << warps << " and q = " << q << "; make them "
+                       << 4 * roles.getGroups() << " and "
+                       << 64 * roles.getGroups();
   if (kv < 1 || kv > kMaxTileSize || kv % kStep != 0)
     return emitError() << "expects kv to be a multiple of 16, but got " << kv
                        << "; round it up";
+  return success();
+}
+
+LogicalResult RolesAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                                int64_t groups, int64_t producer,
+                                int64_t consumer, bool overlap, bool turns,
+                                Rescale rescale, bool apart) {
+  if (groups < 1 || groups > 3)
+    return emitError() << "expects 1 to 3 groups that compute, but got "
+                       << groups << "; a block has at most 16 warps here";
+  for (int64_t registers : {producer, consumer})
+    if (registers < 24 || registers > 256 || registers % 8)
+      return emitError() << "expects registers of a thread from 24 to 256 in "
+                            "steps of 8, but got "
+                         << registers << "; round it";
   return success();
 }
 

@@ -125,27 +125,60 @@ static LogicalResult verifySlot(EmitError emitError, StringRef what,
   return success();
 }
 
-// !warp.buffer<64x128xf16, 64>
+/// `, name = number` if it is there.
+static ParseResult parseOptionalNumber(AsmParser &parser, StringRef name,
+                                       int64_t &number) {
+  if (failed(parser.parseOptionalComma()))
+    return success();
+  return failure(parser.parseKeyword(name) || parser.parseEqual() ||
+                 parser.parseInteger(number));
+}
+
+/// Each part is a tile of its own: whole steps of wgmma's 64 rows.
+static LogicalResult verifyParts(EmitError emitError, StringRef what,
+                                 ArrayRef<int64_t> shape, int64_t segment,
+                                 int64_t parts) {
+  if (parts == 1)
+    return success();
+  if (parts < 1 || parts > 8 || shape[0] != 64 * parts || segment != 64)
+    return emitError() << what
+                       << " has 1 to 8 parts of 64 rows in segments of 64, but "
+                          "this one has "
+                       << parts << " parts of " << shape[0]
+                       << " rows together in segments of " << segment
+                       << "; give each warpgroup 64 rows";
+  return success();
+}
+
+// !warp.buffer<64x128xf16, 64>, !warp.buffer<128x128xf16, 64, parts = 2>
 Type BufferType::parse(AsmParser &parser) {
   SmallVector<int64_t> shape;
   Type elementType;
-  int64_t segment;
+  int64_t segment, parts = 1;
   llvm::SMLoc loc = parser.getCurrentLocation();
   if (parseShape(parser, shape, elementType) || parser.parseComma() ||
-      parser.parseInteger(segment) || parser.parseGreater())
+      parser.parseInteger(segment) ||
+      parseOptionalNumber(parser, "parts", parts) || parser.parseGreater())
     return {};
   return parser.getChecked<BufferType>(loc, parser.getContext(),
-                                       ArrayRef(shape), elementType, segment);
+                                       ArrayRef(shape), elementType, segment,
+                                       parts);
 }
 
 void BufferType::print(AsmPrinter &p) const {
   printShape(p, getShape(), getElementType());
-  p << ", " << getSegment() << '>';
+  p << ", " << getSegment();
+  if (getParts() != 1)
+    p << ", parts = " << getParts();
+  p << '>';
 }
 
 LogicalResult BufferType::verify(EmitError emitError, ArrayRef<int64_t> shape,
-                                 Type elementType, int64_t segment) {
-  return verifySlot(emitError, "buffer", shape, elementType, segment);
+                                 Type elementType, int64_t segment,
+                                 int64_t parts) {
+  if (failed(verifySlot(emitError, "buffer", shape, elementType, segment)))
+    return failure();
+  return verifyParts(emitError, "buffer", shape, segment, parts);
 }
 
 // !warp.channel<64x128xf16, 64, depth = 2>
@@ -180,4 +213,50 @@ LogicalResult ChannelType::verify(EmitError emitError, ArrayRef<int64_t> shape,
 BufferType ChannelType::getBufferType() const {
   return BufferType::get(getContext(), getShape(), getElementType(),
                          getSegment());
+}
+
+// !warp.ring<176x128xf16, 64, depth = 2>, with `, parts = 2`
+Type RingType::parse(AsmParser &parser) {
+  SmallVector<int64_t> shape;
+  Type elementType;
+  int64_t segment, depth, parts = 1;
+  llvm::SMLoc loc = parser.getCurrentLocation();
+  if (parseShape(parser, shape, elementType) || parser.parseComma() ||
+      parser.parseInteger(segment) || parser.parseComma() ||
+      parser.parseKeyword("depth") || parser.parseEqual() ||
+      parser.parseInteger(depth) ||
+      parseOptionalNumber(parser, "parts", parts) || parser.parseGreater())
+    return {};
+  return parser.getChecked<RingType>(loc, parser.getContext(), ArrayRef(shape),
+                                     elementType, segment, depth, parts);
+}
+
+void RingType::print(AsmPrinter &p) const {
+  printShape(p, getShape(), getElementType());
+  p << ", " << getSegment() << ", depth = " << getDepth();
+  if (getParts() != 1)
+    p << ", parts = " << getParts();
+  p << '>';
+}
+
+LogicalResult RingType::verify(EmitError emitError, ArrayRef<int64_t> shape,
+                               Type elementType, int64_t segment, int64_t depth,
+                               int64_t parts) {
+  if (depth < 1 || depth > 64)
+    return emitError() << "ring has 1 to 64 slots, but this one has depth "
+                       << depth << "; use one of these";
+  if (failed(verifySlot(emitError, "ring", shape, elementType, segment)))
+    return failure();
+  if (segment != 64 || shape[0] / std::max<int64_t>(parts, 1) > 256)
+    return emitError() << "ring is filled by TMA in boxes of at most 256 rows "
+                          "and segments of 64, but this one has "
+                       << shape[0] << " rows in " << parts
+                       << " parts and segments of " << segment
+                       << "; choose smaller tiles";
+  return verifyParts(emitError, "ring", shape, segment, parts);
+}
+
+BufferType RingType::getBufferType() const {
+  return BufferType::get(getContext(), getShape(), getElementType(),
+                         getSegment(), getParts());
 }

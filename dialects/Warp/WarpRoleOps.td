@@ -1,0 +1,204 @@
+// Ops of kernels whose warps have roles (Hopper): included by WarpOps.td.
+
+def Warp_RoleKind : I32EnumAttr<"RoleKind", "what the warps of a role do", [
+    I32EnumAttrCase<"Producer", 0, "producer">, I32EnumAttrCase<"Consumer", 1, "consumer">]> {
+  let cppNamespace = "::flashc::warp";
+}
+
+def Warp_RoleOp : Warp_Op<"role", [SingleBlock, NoTerminator, HasParent<"KernelOp">, RecursiveMemoryEffects]> {
+  let summary = "What the loading warp, or the warpgroups that compute, run";
+  let description = [{
+    `registers` is the budget of a thread of the role (setmaxnreg). Nothing but the kernel's arguments, its rings and
+    buffers, and constants may be used from outside, since other warps have other registers. A kernel has one producer and one consumer,
+    and producer + groups * consumer registers are at most what the block was launched with, (groups + 1) times the largest
+    multiple of 8 that a multiprocessor's 65536 registers give to each thread.
+    ```mlir
+    warp.role producer registers(24) {
+    }
+    ```
+  }];
+  let arguments = (ins Warp_RoleKind:$kind, I64Attr:$registers);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = "$kind `registers` `(` $registers `)` attr-dict-with-keyword $body";
+  let hasVerifier = 1;
+}
+
+def Warp_TilesOp : Warp_Op<"tiles", [SingleBlock, HasParent<"RoleOp">, RecursiveMemoryEffects,
+    SingleBlockImplicitTerminator<"EndTileOp">, AllTypesMatch<["inits", "results"]>]> {
+  let summary = "For each tile that this block gets: batch, query head and query block";
+  let description = [{
+    The blocks of the grid are as many as the chip holds at once; the producer draws tile after tile from a counter in global
+    memory and hands it to the consumers through the kernel's queue, so that both roles see the same tiles in the same order. With
+    `longest_first` the query blocks come from the last to the first, for as many heads together as keep their keys in the L2
+    cache. Values can be carried from tile to tile.
+    ```mlir
+    %r = warp.tiles longest_first inits(%zero : i32) -> i32 {
+    ^bb0(%b: index, %h: index, %i: index, %stage: i32):
+      warp.end_tile %stage : i32
+    }
+    ```
+  }];
+  let arguments = (ins Variadic<AnyType>:$inits, UnitAttr:$longest_first);
+  let results = (outs Variadic<AnyType>:$results);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = [{ (`longest_first` $longest_first^)? (`inits` `(` $inits^ `:` type($inits) `)` `->` type($results))?
+                          attr-dict-with-keyword $body }];
+  let hasVerifier = 1;
+}
+
+def Warp_EndTileOp : Warp_Op<"end_tile", [Pure, Terminator, HasParent<"TilesOp">]> {
+  let summary = "The values carried to the next tile";
+  let arguments = (ins Variadic<AnyType>:$values);
+  let builders = [OpBuilder<(ins), [{}]>];
+  let assemblyFormat = "($values^ `:` type($values))? attr-dict";
+}
+
+def Warp_RingOp : Warp_Op<"ring", [MemoryEffects<[MemAlloc]>]> {
+  let summary = "A ring of slots in shared memory, from the producer to the consumers";
+  let description = [{
+    A slot is full when the bytes of its copy have arrived, and empty again when each warp that reads it has released it: all
+    consumer warps, or, with parts, the four of the part's group. `offset` and `barriers`, both in bytes, are
+    set by `warp-allocate-shared`.
+    ```mlir
+    %kr = warp.ring offset(32768) barriers(212992) : !warp.ring<176x128xf16, 64, depth = 2>
+    ```
+  }];
+  let arguments = (ins OptionalAttr<I64Attr>:$offset, OptionalAttr<I64Attr>:$barriers);
+  let results = (outs Warp_RingType:$ring);
+  let assemblyFormat = "(`offset` `(` $offset^ `)`)? (`barriers` `(` $barriers^ `)`)? attr-dict `:` qualified(type($ring))";
+  let hasVerifier = 1;
+}
+
+def Warp_SendOp : Warp_Op<"send", [MemoryEffects<[MemRead, MemWrite]>, AttrSizedOperandSegments]> {
+  let summary = "Wait for an empty slot and start the copy of a block of rows into it (TMA)";
+  let description = [{
+    Producer only. Row r of the slot is `view[batch, head, row + r, :]`; rows outside the view and columns past its head dim arrive
+    as zero and count as bytes that arrive. Each part waits for its own barrier and is a copy of its own. `at` is set by
+    `warp-assign-stages`.
+    ```mlir
+    warp.send %view[%b, %h, %row] to %kr at(%stage, %phase) : memref<?x?x?x128xf16, strided<[?, ?, ?, 1], offset: ?>>, !warp.ring<176x128xf16, 64, depth = 2>
+    ```
+  }];
+  let arguments = (ins Warp_View:$view, Index:$batch, Index:$head, Index:$row, Warp_RingType:$ring, Optional<I32>:$stage,
+                       Optional<I32>:$phase);
+  let assemblyFormat = [{ $view `[` $batch `,` $head `,` $row `]` `to` $ring (`at` `(` $stage^ `,` $phase `)`)? attr-dict `:`
+                          qualified(type($view)) `,` qualified(type($ring)) }];
+  let hasVerifier = 1;
+}
+
+def Warp_ReceiveOp : Warp_Op<"receive", [MemoryEffects<[MemRead, MemWrite]>, AttrSizedOperandSegments]> {
+  let summary = "Wait for the ring's next slot to be full, and name it";
+  let description = [{
+    Consumer only. The buffer may be read until it is released.
+    ```mlir
+    %k = warp.receive %kr at(%stage, %phase) : !warp.ring<176x128xf16, 64, depth = 2> -> !warp.buffer<176x128xf16, 64>
+    ```
+  }];
+  let arguments = (ins Warp_RingType:$ring, Optional<I32>:$stage, Optional<I32>:$phase);
+  let results = (outs Warp_BufferType:$buffer);
+  let assemblyFormat = "$ring (`at` `(` $stage^ `,` $phase `)`)? attr-dict `:` qualified(type($ring)) `->` qualified(type($buffer))";
+  let hasVerifier = 1;
+}
+
+def Warp_ReleaseOp : Warp_Op<"release", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "This warp no longer reads a received slot";
+  let description = [{
+    ```mlir
+    warp.release %k : !warp.buffer<176x128xf16, 64>
+    ```
+  }];
+  let arguments = (ins Warp_BufferType:$buffer);
+  let assemblyFormat = "$buffer attr-dict `:` qualified(type($buffer))";
+  let hasVerifier = 1;
+}
+
+def Warp_AdvanceOp : Warp_Op<"advance", [Pure]> {
+  let summary = "Stage and phase of a ring's next slot: the stage counts up to the depth, the phase flips where it wraps";
+  let description = [{
+    ```mlir
+    %s1, %p1 = warp.advance %stage, %phase depth(2)
+    ```
+  }];
+  let arguments = (ins I32:$stage, I32:$phase, I64Attr:$depth);
+  let results = (outs I32:$nextStage, I32:$nextPhase);
+  let assemblyFormat = "$stage `,` $phase `depth` `(` $depth `)` attr-dict";
+}
+
+def Warp_WgmmaOp : Warp_Op<"wgmma", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "Start acc + A B (A B^T with transpose_b) on a warpgroup's tensor core, as one group";
+  let description = [{
+    A is 64 rows a group, in registers or shared; B is shared. Without `acc` the sum starts at zero. The result may not be touched,
+    nor a slot that is read be released, before a `warp.settle` that covers this group. `depth` is K, at most the columns of A.
+    ```mlir
+    %s = warp.wgmma %q, %k transpose_b depth(128) : !warp.buffer<128x128xf16, 64, parts = 2>, !warp.buffer<176x128xf16, 64> -> !warp.fragment<128x176xf32>
+    ```
+  }];
+  let arguments = (ins AnyTypeOf<[Warp_FragmentType, Warp_BufferType]>:$lhs, Warp_BufferType:$rhs, Optional<Warp_FragmentType>:$acc,
+                       UnitAttr:$transpose_b, I64Attr:$depth);
+  let results = (outs Warp_FragmentType:$result);
+  let assemblyFormat = [{ $lhs `,` $rhs (`acc` `(` $acc^ `:` qualified(type($acc)) `)`)? (`transpose_b` $transpose_b^)? `depth` `(` $depth `)` attr-dict
+                          `:` qualified(type($lhs)) `,` qualified(type($rhs)) `->` qualified(type($result)) }];
+  let hasVerifier = 1;
+}
+
+def Warp_SettleOp : Warp_Op<"settle", [MemoryEffects<[MemRead, MemWrite]>, AllTypesMatch<["inputs", "results"]>]> {
+  let summary = "Wait until at most `pending` of this warpgroup's products are under way";
+  let description = [{
+    The results are the operands, which may be touched from here on. Placed by `warp-place-settles`.
+    ```mlir
+    %s1 = warp.settle %s pending(1) : !warp.fragment<128x176xf32>
+    ```
+  }];
+  let arguments = (ins Variadic<Warp_FragmentType>:$inputs, I64Attr:$pending);
+  let results = (outs Variadic<Warp_FragmentType>:$results);
+  let assemblyFormat = "$inputs `pending` `(` $pending `)` attr-dict `:` qualified(type($results))";
+  let hasVerifier = 1;
+}
+
+def Warp_AwaitTurnOp : Warp_Op<"await_turn", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "Wait until the warpgroup before this one has passed its turn on the tensor cores";
+  let description = [{
+    Group 0 has the first turn. Placed by `warp-order-groups`.
+    ```mlir
+    warp.await_turn
+    ```
+  }];
+  let assemblyFormat = "attr-dict";
+}
+
+def Warp_PassTurnOp : Warp_Op<"pass_turn", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "Hand the turn on the tensor cores to the next warpgroup";
+  let description = [{
+    ```mlir
+    warp.pass_turn
+    ```
+  }];
+  let assemblyFormat = "attr-dict";
+}
+
+def Warp_EmitOp : Warp_Op<"emit", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "A fragment through shared memory to global memory (stmatrix, TMA), each warpgroup its own part";
+  let description = [{
+    Rows and columns outside the view are not written. The buffer, with a part for each group, may be used again when this op is past.
+    ```mlir
+    warp.emit %o via %buf to %view[%b, %h, %row] : !warp.fragment<128x128xf16>, !warp.buffer<128x128xf16, 64, parts = 2>, memref<?x?x?x128xf16, strided<[?, ?, ?, 1], offset: ?>>
+    ```
+  }];
+  let arguments = (ins Warp_FragmentType:$fragment, Warp_BufferType:$buffer, Warp_View:$view, Index:$batch, Index:$head, Index:$row);
+  let assemblyFormat = [{ $fragment `via` $buffer `to` $view `[` $batch `,` $head `,` $row `]` attr-dict `:` qualified(type($fragment)) `,`
+                          qualified(type($buffer)) `,` qualified(type($view)) }];
+  let hasVerifier = 1;
+}
+
+def Warp_AliasOp : Warp_Op<"alias", [Pure]> {
+  let summary = "The bytes of a buffer as a buffer of another, not larger, shape";
+  let description = [{
+    ```mlir
+    %ob = warp.alias %q : !warp.buffer<128x192xf16, 64, parts = 2> -> !warp.buffer<128x128xf16, 64, parts = 2>
+    ```
+  }];
+  let arguments = (ins Warp_BufferType:$buffer);
+  let results = (outs Warp_BufferType:$result);
+  let assemblyFormat = "$buffer attr-dict `:` qualified(type($buffer)) `->` qualified(type($result))";
+  let hasVerifier = 1;
+}

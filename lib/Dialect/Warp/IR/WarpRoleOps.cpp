@@ -1,0 +1,246 @@
+// Verifiers of the `warp` ops of kernels whose warps have roles.
+#include "flashc/Dialect/Warp/IR/Warp.h"
+
+using namespace mlir;
+using namespace flashc::warp;
+
+/// Registers of a multiprocessor; each thread of a launched block gets a
+/// multiple of 8 of them.
+static constexpr int64_t kRegisterFile = 65536;
+
+static int64_t groupsOf(Operation *op) {
+  return op->getParentOfType<KernelOp>().getGroups().value_or(0);
+}
+
+/// The role around an op of it; an error where there is none or the other.
+static LogicalResult verifyInRole(Operation *op, RoleKind kind) {
+  auto role = op->getParentOfType<RoleOp>();
+  if (role && role.getKind() == kind)
+    return success();
+  return op->emitOpError("belongs into the ")
+         << stringifyRoleKind(kind) << ", but it is in "
+         << (role ? stringifyRoleKind(role.getKind()) : StringRef("no role"))
+         << "; move it into a 'warp.role " << stringifyRoleKind(kind) << "'";
+}
+
+static LogicalResult verifyPart(Operation *op, int64_t parts) {
+  int64_t groups = groupsOf(op);
+  if (parts == 1 || parts == groups)
+    return success();
+  return op->emitOpError("has a part for each warpgroup that computes, but "
+                         "there are ")
+         << parts << " parts and " << groups << " groups; use 1 or " << groups
+         << " parts";
+}
+
+LogicalResult RoleOp::verify() {
+  auto kernel = getOperation()->getParentOfType<KernelOp>();
+  if (!kernel.getGroups())
+    return emitOpError("divides the warps of a kernel with 'groups', but the "
+                       "kernel has none; give it the number of warpgroups that "
+                       "compute");
+  int64_t registers = getRegisters();
+  if (registers < 24 || registers > 256 || registers % 8)
+    return emitOpError("has 24 to 256 registers a thread in steps of 8, but "
+                       "this one has ")
+           << registers << "; round it";
+  auto outside = [&](Value value) {
+    return !getBody().isAncestor(value.getParentRegion());
+  };
+  WalkResult result = getBody().walk([&](Operation *op) {
+    for (Value operand : op->getOperands()) {
+      Operation *def = operand.getDefiningOp();
+      bool isShared = isa<BlockArgument>(operand) ||
+                      isa_and_nonnull<RingOp, AllocOp>(def) ||
+                      (def && def->hasTrait<OpTrait::ConstantLike>());
+      if (outside(operand) && !isShared) {
+        op->emitOpError("uses a value of other warps' registers, ")
+            << operand.getType()
+            << ", but a role has its own; compute it inside the role";
+        return WalkResult::interrupt();
+      }
+    }
+    return WalkResult::advance();
+  });
+  if (result.wasInterrupted())
+    return failure();
+  for (auto other : kernel.getOps<RoleOp>())
+    if (other != *this && other.getKind() == getKind())
+      return emitOpError("is the second ")
+             << stringifyRoleKind(getKind())
+             << " of its kernel, but there is one of each; join them";
+  if (getKind() == RoleKind::Producer)
+    return success();
+  // setmaxnreg moves registers inside the pool that the block was launched
+  // with; asking for more waits forever.
+  int64_t groups = *kernel.getGroups();
+  int64_t launch = kRegisterFile / (128 * (groups + 1)) / 8 * 8;
+  for (auto producer : kernel.getOps<RoleOp>()) {
+    if (producer.getKind() != RoleKind::Producer)
+      continue;
+    int64_t asked =
+        int64_t(producer.getRegisters()) + groups * int64_t(registers);
+    if (asked > (groups + 1) * launch)
+      return emitOpError("and the producer ask for ")
+             << producer.getRegisters() << " + " << groups << " * " << registers
+             << " = " << asked << " registers, but a block of " << groups + 1
+             << " warpgroups is launched with " << groups + 1 << " * " << launch
+             << " = " << (groups + 1) * launch << "; lower one of them";
+  }
+  return success();
+}
+
+LogicalResult TilesOp::verify() {
+  Block &block = getBody().front();
+  size_t carried = getInits().size();
+  if (block.getNumArguments() != 3 + carried)
+    return emitOpError("hands its body batch, head, query block and ")
+           << carried << " carried values, but the body takes "
+           << block.getNumArguments() << "; add or drop arguments";
+  for (auto [i, argument] : llvm::enumerate(block.getArguments())) {
+    Type want = i < 3 ? Type(IndexType::get(getContext()))
+                      : getInits()[i - 3].getType();
+    if (argument.getType() != want)
+      return emitOpError("hands its body ")
+             << want << " as argument " << i << ", but that is "
+             << argument.getType() << "; use the value's type";
+  }
+  auto end = cast<EndTileOp>(block.getTerminator());
+  if (end.getValues().getTypes() != getInits().getTypes())
+    return emitOpError("carries ")
+           << carried << " values of its inits' types, but the body ends with "
+           << end.getValues().size() << " values; carry one for each";
+  return success();
+}
+
+LogicalResult RingOp::verify() {
+  if (!groupsOf(*this))
+    return emitOpError("goes from role to role, but the kernel has no "
+                       "'groups'; use 'warp.channel'");
+  for (auto [what, offset, unit] :
+       {std::tuple{"slots", getOffset(), int64_t(1024)},
+        {"barriers", getBarriers(), int64_t(8)}})
+    if (offset && (int64_t(*offset) < 0 || int64_t(*offset) % unit))
+      return emitOpError("has its ")
+             << what << " at a multiple of " << unit << " bytes, but at "
+             << int64_t(*offset) << "; run 'warp-allocate-shared'";
+  return verifyPart(*this, getRing().getType().getParts());
+}
+
+static LogicalResult verifyStage(Operation *op, Value stage, Value phase) {
+  if (bool(stage) == bool(phase))
+    return success();
+  return op->emitOpError("has stage and phase or neither, but only one is "
+                         "there; run 'warp-assign-stages'");
+}
+
+LogicalResult SendOp::verify() {
+  RingType ring = getRing().getType();
+  auto view = cast<MemRefType>(getView().getType());
+  if (view.getElementType() != ring.getElementType())
+    return emitOpError("copies elements as they are, but the view holds ")
+           << view.getElementType() << " and the ring "
+           << ring.getElementType() << "; give both one element type";
+  int64_t headDim = view.getDimSize(3);
+  if (ShapedType::isDynamic(headDim) || headDim > ring.getShape()[1])
+    return emitOpError("moves whole rows, but the view is ")
+           << view << " and a slot has " << ring.getShape()[1]
+           << " columns; pad the ring to a multiple of 64 at or above a static "
+              "head dim";
+  if (failed(verifyStage(*this, getStage(), getPhase())))
+    return failure();
+  return verifyInRole(*this, RoleKind::Producer);
+}
+
+LogicalResult ReceiveOp::verify() {
+  BufferType slot = getRing().getType().getBufferType();
+  if (slot != getBuffer().getType())
+    return emitOpError("names a slot of its ring, but a slot is ")
+           << slot << " and the result is " << getBuffer().getType()
+           << "; use the slot's type";
+  if (failed(verifyStage(*this, getStage(), getPhase())))
+    return failure();
+  return verifyInRole(*this, RoleKind::Consumer);
+}
+
+LogicalResult ReleaseOp::verify() {
+  if (!getBuffer().getDefiningOp<ReceiveOp>())
+    return emitOpError("gives back what 'warp.receive' named, but the buffer "
+                       "comes from elsewhere; release a received one");
+  return verifyInRole(*this, RoleKind::Consumer);
+}
+
+LogicalResult WgmmaOp::verify() {
+  BufferType rhs = getRhs().getType();
+  FragmentType result = getResult().getType();
+  int64_t groups = groupsOf(*this), depth = getDepth();
+  if (result.getRank() != 2 || !result.getElementType().isF32() ||
+      result.getShape()[0] != 64 * groups || result.getShape()[1] > 256)
+    return emitOpError("gives 64 rows of f32 a group and at most 256 columns, "
+                       "but the result is ")
+           << result << " and there are " << groups
+           << " groups; choose other tiles";
+  if (getAcc() && getAcc().getType() != result)
+    return emitOpError("adds to a fragment of the result's type, but that is ")
+           << result << " and acc is " << getAcc().getType()
+           << "; use one type";
+  auto buffer = dyn_cast<BufferType>(getLhs().getType());
+  auto fragment = dyn_cast<FragmentType>(getLhs().getType());
+  ArrayRef<int64_t> lhs = buffer ? buffer.getShape() : fragment.getShape();
+  Type element = buffer ? buffer.getElementType() : fragment.getElementType();
+  int64_t k = rhs.getShape()[getTransposeB() ? 1 : 0];
+  int64_t n = rhs.getShape()[getTransposeB() ? 0 : 1];
+  if (lhs.size() != 2 || lhs[0] != result.getShape()[0] || depth < 16 ||
+      depth % 16 || depth > lhs[1] || depth > k || result.getShape()[1] > n ||
+      element != rhs.getElementType())
+    return emitOpError("multiplies M x K by K x N into M x N in steps of 16, "
+                       "but the operands are ")
+           << getLhs().getType() << " and " << rhs << ", depth is " << depth
+           << " and the result " << result << "; make M, K and N agree";
+  if (rhs.getSegment() != 64 || (buffer && buffer.getSegment() != 64))
+    return emitOpError("reads tiles with segments of 64 (128-byte swizzle), "
+                       "but the operands are ")
+           << getLhs().getType() << " and " << rhs << "; use segments of 64";
+  return verifyInRole(*this, RoleKind::Consumer);
+}
+
+LogicalResult SettleOp::verify() {
+  if (int64_t(getPending()) < 0 || getInputs().empty())
+    return emitOpError("waits for some fragments and leaves 0 or more products "
+                       "under way, but there are ")
+           << getInputs().size() << " fragments and 'pending' is "
+           << int64_t(getPending()) << "; run 'warp-place-settles'";
+  return verifyInRole(*this, RoleKind::Consumer);
+}
+
+LogicalResult EmitOp::verify() {
+  FragmentType fragment = getFragment().getType();
+  BufferType buffer = getBuffer().getType();
+  auto view = cast<MemRefType>(getView().getType());
+  if (fragment.getRank() != 2 ||
+      fragment.getShape()[0] != buffer.getShape()[0] ||
+      fragment.getShape()[1] > buffer.getShape()[1] ||
+      fragment.getElementType() != buffer.getElementType() ||
+      view.getElementType() != buffer.getElementType() ||
+      buffer.getParts() != groupsOf(*this))
+    return emitOpError("moves a tile through a buffer with a part for each "
+                       "group, but the fragment is ")
+           << fragment << ", the buffer " << buffer << " and the view " << view
+           << "; give them the same rows and element type";
+  int64_t headDim = view.getDimSize(3);
+  if (ShapedType::isDynamic(headDim) || headDim > fragment.getShape()[1])
+    return emitOpError("writes whole rows, but the view is ")
+           << view << " and the fragment has " << fragment.getShape()[1]
+           << " columns; pad the fragment to the head dim";
+  return verifyInRole(*this, RoleKind::Consumer);
+}
+
+LogicalResult AliasOp::verify() {
+  BufferType from = getBuffer().getType(), to = getResult().getType();
+  if (to.getBytes() <= from.getBytes() && to.getParts() == from.getParts() &&
+      to.getBytes() / to.getParts() <= from.getBytes() / from.getParts())
+    return success();
+  return emitOpError("names bytes that are there, but the buffer is ")
+         << from << " and the result " << to
+         << "; use a shape that is not larger, with as many parts";
+}
