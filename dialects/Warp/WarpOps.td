@@ -70,7 +70,7 @@ def Warp_KernelOp : Warp_Op<"kernel", [IsolatedFromAbove, FunctionOpInterface, S
   let description = [{
     Arguments as for `tile.kernel`: argument 0 is Q, and the grid is dims 0 and 1 of Q and ceil(dim 2 of Q / q_block). `warps` is
     the number of warps of a block that compute; `shared_bytes` is set by `warp-allocate-shared`. A kernel with `groups` has
-    roles: `groups` warpgroups of four warps compute and one more loads. Its blocks are persistent, and `queue`, the byte
+    roles: `groups` warpgroups of four warps compute and one more loads; with `turns` those take turns (`warp-order-groups`). Its blocks are persistent, and `queue`, the byte
     offset of the queue through which the loading warp hands out the tiles, is set by `warp-allocate-shared`.
     ```mlir
     warp.kernel @fwd(%q: memref<?x?x?x64xf16, strided<[?, ?, ?, 1], offset: ?>>) attributes {q_block = 128 : i64, warps = 4 : i64} {
@@ -79,7 +79,7 @@ def Warp_KernelOp : Warp_Op<"kernel", [IsolatedFromAbove, FunctionOpInterface, S
     ```
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, TypeAttrOf<FunctionType>:$function_type, I64Attr:$warps, I64Attr:$q_block,
-                       OptionalAttr<I64Attr>:$shared_bytes, OptionalAttr<I64Attr>:$groups, OptionalAttr<I64Attr>:$queue,
+                       OptionalAttr<I64Attr>:$shared_bytes, OptionalAttr<I64Attr>:$groups, UnitAttr:$turns, OptionalAttr<I64Attr>:$queue,
                        OptionalAttr<DictArrayAttr>:$arg_attrs, OptionalAttr<DictArrayAttr>:$res_attrs);
   let regions = (region SizedRegion<1>:$body);
   let hasCustomAssemblyFormat = 1;

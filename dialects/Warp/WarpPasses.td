@@ -135,7 +135,7 @@ def WarpOrderGroups : Pass<"warp-order-groups"> {
     In each innermost loop of the consumer, the products of an iteration, from the first to the last that is started before a
     settle, are framed by `warp.await_turn` and `warp.pass_turn`: while one group's products run, the others have the
     exponentials. Source: FlashAttention-3 (arXiv 2407.08608), section 3.1. Runs after `warp-place-settles`; only on kernels with
-    the discardable attribute `warp.turns` and more than one group.
+    `turns` and more than one group.
     ```mlir
     // Before
     %s = warp.wgmma %q, %k transpose_b depth(64) : ...

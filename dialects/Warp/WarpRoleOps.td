@@ -49,7 +49,7 @@ def Warp_TilesOp : Warp_Op<"tiles", [SingleBlock, HasParent<"RoleOp">, Recursive
 def Warp_EndTileOp : Warp_Op<"end_tile", [Pure, Terminator, HasParent<"TilesOp">]> {
   let summary = "The values carried to the next tile";
   let arguments = (ins Variadic<AnyType>:$values);
-  let builders = [OpBuilder<(ins), [{}]>];
+  let builders = [OpBuilder<(ins), [{ (void)$_state; }]>];
   let assemblyFormat = "($values^ `:` type($values))? attr-dict";
 }
 

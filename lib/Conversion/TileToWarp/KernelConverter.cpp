@@ -13,19 +13,43 @@ static bool isTile(Type type) {
   return isa<RankedTensorType, tile::StreamType>(type);
 }
 
-LogicalResult KernelConverter::convert() {
+warp::KernelOp KernelConverter::createKernel(std::optional<int64_t> groups,
+                                             bool turns) {
   builder.setInsertionPoint(kernel);
   tile::ScheduleAttr schedule = kernel.getSchedule();
+  auto number = [&](int64_t value) {
+    return builder.getI64IntegerAttr(value);
+  };
   auto result = warp::KernelOp::create(
-      builder, kernel.getLoc(), kernel.getSymName(), kernel.getFunctionType(),
-      schedule.getWarps(), schedule.getQ(), /*shared_bytes=*/IntegerAttr(),
+      builder, kernel.getLoc(), kernel.getSymNameAttr(),
+      kernel.getFunctionTypeAttr(), number(schedule.getWarps()),
+      number(schedule.getQ()), /*shared_bytes=*/IntegerAttr(),
+      groups ? number(*groups) : IntegerAttr(),
+      turns ? builder.getUnitAttr() : UnitAttr(), /*queue=*/IntegerAttr(),
       kernel.getArgAttrsAttr(), kernel.getResAttrsAttr());
   result->setDiscardableAttrs(kernel->getDiscardableAttrDictionary());
   Block *body = builder.createBlock(&result.getBody());
   for (BlockArgument argument : kernel.getBody().getArguments())
     values.map(argument,
                body->addArgument(argument.getType(), argument.getLoc()));
+  return result;
+}
+
+LogicalResult KernelConverter::convert() {
+  createKernel();
   return convertBlock(kernel.getBody().front());
+}
+
+LogicalResult KernelConverter::convertProgram(tile::ProgramOp op) {
+  auto program =
+      warp::ProgramOp::create(builder, op.getLoc(), op.getLongestFirst());
+  values.map(op.getResults(), program.getResults());
+  return success();
+}
+
+LogicalResult KernelConverter::convertReturn(tile::ReturnOp op) {
+  warp::ReturnOp::create(builder, op.getLoc());
+  return success();
 }
 
 LogicalResult KernelConverter::convertBlock(Block &block) {
@@ -52,16 +76,8 @@ LogicalResult KernelConverter::convertOp(Operation *op) {
       .Case([&](tile::ReduceOp op) { return convertReduce(op); })
       .Case([&](tile::CollectOp op) { return convertCollect(op); })
       .Case([&](tile::AnyOp op) { return convertAny(op); })
-      .Case([&](tile::ProgramOp op) {
-        auto program =
-            warp::ProgramOp::create(builder, op.getLoc(), op.getLongestFirst());
-        values.map(op.getResults(), program.getResults());
-        return success();
-      })
-      .Case([&](tile::ReturnOp op) {
-        warp::ReturnOp::create(builder, op.getLoc());
-        return success();
-      })
+      .Case([&](tile::ProgramOp op) { return convertProgram(op); })
+      .Case([&](tile::ReturnOp op) { return convertReturn(op); })
       .Default([&](Operation *op) { return cloneScalar(op); });
 }
 
@@ -141,7 +157,8 @@ warp::BufferType KernelConverter::bufferType(Operation *op, Type tile) {
   return warp::BufferType::getChecked(
       [&] { return op->emitOpError(); }, op->getContext(), tensor.getShape(),
       tensor.getElementType(),
-      tensor.getRank() == 2 ? getSegment(tensor.getDimSize(1)) : 16);
+      tensor.getRank() == 2 ? getSegment(tensor.getDimSize(1)) : 16,
+      int64_t(1));
 }
 
 Type KernelConverter::convertType(Value value) {

@@ -10,6 +10,8 @@
 #include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/MapVector.h"
 
+#include <optional>
+
 namespace flashc {
 
 /// Rebuilds a kernel op by op in program order. A walk and not a set of
@@ -21,27 +23,35 @@ public:
       : kernel(kernel), partial(std::move(partial)),
         builder(kernel.getContext()) {}
 
+  virtual ~KernelConverter() = default;
+
   /// Puts the warp kernel before the tile kernel; on failure what was built so
   /// far is left for the caller's module to be thrown away.
-  mlir::LogicalResult convert();
+  virtual mlir::LogicalResult convert();
 
-private:
+protected:
+  /// The warp kernel, empty but for its arguments, which stand for the tile
+  /// kernel's; the builder is at its end.
+  warp::KernelOp createKernel(std::optional<int64_t> groups = {},
+                              bool turns = false);
   mlir::LogicalResult convertBlock(mlir::Block &block);
   mlir::LogicalResult convertOp(mlir::Operation *op);
   mlir::LogicalResult cloneScalar(mlir::Operation *op);
+  virtual mlir::LogicalResult convertProgram(tile::ProgramOp op);
+  virtual mlir::LogicalResult convertReturn(tile::ReturnOp op);
   // Control flow.
   mlir::LogicalResult convertFor(mlir::scf::ForOp op);
   mlir::LogicalResult convertIf(mlir::scf::IfOp op);
   mlir::LogicalResult convertYield(mlir::scf::YieldOp op);
   // Memory.
-  mlir::LogicalResult convertLoad(tile::LoadOp op);
+  virtual mlir::LogicalResult convertLoad(tile::LoadOp op);
   void awaitLoads(mlir::Operation *user);
-  mlir::LogicalResult convertStream(tile::StreamOp op);
-  mlir::LogicalResult convertNext(tile::NextOp op);
-  mlir::LogicalResult convertStore(tile::StoreOp op);
+  virtual mlir::LogicalResult convertStream(tile::StreamOp op);
+  virtual mlir::LogicalResult convertNext(tile::NextOp op);
+  virtual mlir::LogicalResult convertStore(tile::StoreOp op);
   // Computing.
   mlir::LogicalResult convertConstant(mlir::arith::ConstantOp op);
-  mlir::LogicalResult convertDot(tile::DotOp op);
+  virtual mlir::LogicalResult convertDot(tile::DotOp op);
   mlir::LogicalResult convertMap(tile::MapOp op);
   mlir::LogicalResult convertReduce(tile::ReduceOp op);
   mlir::LogicalResult convertCollect(tile::CollectOp op);

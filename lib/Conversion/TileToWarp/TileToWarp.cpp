@@ -3,7 +3,7 @@
 // offsets yet; the warp level's own passes add those. f16 and bf16 only.
 #include "flashc/Conversion/Passes.h"
 
-#include "KernelConverter.h"
+#include "RoleConverter.h"
 
 using namespace mlir;
 
@@ -19,8 +19,12 @@ struct ConvertTileToWarp : impl::ConvertTileToWarpBase<ConvertTileToWarp> {
     for (auto kernel :
          llvm::make_early_inc_range(getOperation().getOps<tile::KernelOp>())) {
       FailureOr<PartialRows> partial = PartialRows::compute(kernel);
-      if (failed(partial) ||
-          failed(KernelConverter(kernel, std::move(*partial)).convert()))
+      if (failed(partial))
+        return signalPassFailure();
+      bool hasRoles = bool(kernel.getSchedule().getRoles());
+      if (failed(hasRoles
+                     ? RoleConverter(kernel, std::move(*partial)).convert()
+                     : KernelConverter(kernel, std::move(*partial)).convert()))
         return signalPassFailure();
       kernel.erase();
     }

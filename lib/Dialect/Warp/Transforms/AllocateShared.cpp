@@ -21,6 +21,8 @@ namespace {
 
 /// Banks repeat after 128 bytes; a swizzle starts on the first.
 constexpr int64_t kAlignment = 128;
+/// The 128-byte swizzle of TMA and wgmma repeats after eight rows.
+constexpr int64_t kSwizzle = 1024;
 
 struct Range {
   Operation *op;
@@ -143,10 +145,34 @@ void setOffset(Operation *op, int64_t offset) {
     cast<ChannelOp>(op).setOffsetAttr(attr);
 }
 
+/// Kernels with roles: rings and buffers live throughout, one behind the other;
+/// then the barriers of the rings, and the queue of tiles.
+int64_t placeRings(KernelOp kernel) {
+  Builder b(kernel.getContext());
+  int64_t total = 0;
+  auto place = [&](int64_t bytes, int64_t alignment) {
+    int64_t offset = llvm::alignTo(total, alignment);
+    total = offset + bytes;
+    return b.getI64IntegerAttr(offset);
+  };
+  kernel.walk<WalkOrder::PreOrder>([&](Operation *op) {
+    if (auto ring = dyn_cast<RingOp>(op))
+      ring.setOffsetAttr(place(ring.getRing().getType().getBytes(), kSwizzle));
+    else if (auto alloc = dyn_cast<AllocOp>(op))
+      alloc.setOffsetAttr(
+          place(alloc.getBuffer().getType().getBytes(), kSwizzle));
+  });
+  kernel.walk<WalkOrder::PreOrder>([&](RingOp ring) {
+    ring.setBarriersAttr(place(ring.getRing().getType().getBarrierBytes(), 8));
+  });
+  kernel.setQueueAttr(place(kQueueBytes, 8));
+  return llvm::alignTo(total, kAlignment);
+}
+
 struct WarpAllocateShared : impl::WarpAllocateSharedBase<WarpAllocateShared> {
   using Base::Base;
 
-  LogicalResult allocate(KernelOp kernel) {
+  static int64_t placeByLiveRange(KernelOp kernel) {
     SmallVector<Range> ranges = getRanges(kernel);
     int64_t total = 0;
     for (size_t i = 0; i < ranges.size(); ++i) {
@@ -154,6 +180,12 @@ struct WarpAllocateShared : impl::WarpAllocateSharedBase<WarpAllocateShared> {
       setOffset(ranges[i].op, ranges[i].offset);
       total = std::max(total, ranges[i].getLimit());
     }
+    return total;
+  }
+
+  LogicalResult allocate(KernelOp kernel) {
+    int64_t total =
+        kernel.getGroups() ? placeRings(kernel) : placeByLiveRange(kernel);
     if (budget > 0 && total > budget)
       return kernel.emitOpError("needs ")
              << total << " bytes of shared memory, but one block may use "

@@ -1,0 +1,177 @@
+// warp-assign-stages: stage and phase of every send and receive of kernels with
+// roles. In: roles whose rings are used in program order. Out: the same, with
+// two i32 values for each ring carried through the loops and tiles that use it.
+//
+// Loops are rebuilt from the inside out with their rings' state appended to
+// what they carry; a walk in program order then threads the state through.
+#include "flashc/Dialect/Warp/IR/Warp.h"
+#include "flashc/Dialect/Warp/Transforms/Passes.h"
+
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/SetVector.h"
+
+using namespace mlir;
+
+namespace flashc::warp {
+#define GEN_PASS_DEF_WARPASSIGNSTAGES
+#include "Warp/WarpPasses.h.inc"
+
+namespace {
+
+struct Stage {
+  Value stage, phase;
+};
+using Stages = llvm::MapVector<Value, Stage>;
+
+/// The ring that an op takes a slot of, or null.
+Value getUsedRing(Operation *op) {
+  if (auto send = dyn_cast<SendOp>(op))
+    return send.getRing();
+  if (auto receive = dyn_cast<ReceiveOp>(op))
+    return receive.getRing();
+  return {};
+}
+
+llvm::SetVector<Value> getRings(Operation *root) {
+  llvm::SetVector<Value> rings;
+  root->walk<WalkOrder::PreOrder>([&](Operation *op) {
+    if (Value ring = getUsedRing(op))
+      rings.insert(ring);
+  });
+  return rings;
+}
+
+SmallVector<Value> flatten(const Stages &stages, ArrayRef<Value> rings) {
+  SmallVector<Value> values;
+  for (Value ring : rings) {
+    const Stage &stage = stages.find(ring)->second;
+    values.append({stage.stage, stage.phase});
+  }
+  return values;
+}
+
+void setStages(Stages &stages, ArrayRef<Value> rings, ValueRange values) {
+  for (auto [i, ring] : llvm::enumerate(rings))
+    stages[ring] = {values[2 * i], values[2 * i + 1]};
+}
+
+class StageAssigner {
+public:
+  LogicalResult run(Block &block, Stages &stages);
+
+private:
+  LogicalResult runFor(scf::ForOp loop, Stages &stages);
+  LogicalResult runTiles(TilesOp tiles, Stages &stages);
+  void runUse(Operation *op, Value ring, Stages &stages);
+};
+
+void StageAssigner::runUse(Operation *op, Value ring, Stages &stages) {
+  Stage &stage = stages[ring];
+  if (auto send = dyn_cast<SendOp>(op)) {
+    send.getStageMutable().assign(stage.stage);
+    send.getPhaseMutable().assign(stage.phase);
+  } else {
+    auto receive = cast<ReceiveOp>(op);
+    receive.getStageMutable().assign(stage.stage);
+    receive.getPhaseMutable().assign(stage.phase);
+  }
+  OpBuilder b(op);
+  b.setInsertionPointAfter(op);
+  auto next = AdvanceOp::create(b, op->getLoc(), stage.stage, stage.phase,
+                                cast<RingType>(ring.getType()).getDepth());
+  stage = {next.getNextStage(), next.getNextPhase()};
+}
+
+LogicalResult StageAssigner::runFor(scf::ForOp loop, Stages &stages) {
+  llvm::SetVector<Value> used = getRings(loop);
+  if (used.empty())
+    return success();
+  ArrayRef<Value> rings = used.getArrayRef();
+  IRRewriter rewriter(loop.getContext());
+  rewriter.setInsertionPoint(loop);
+  LogicalResult inside = success();
+  auto added = cast<scf::ForOp>(*loop.replaceWithAdditionalYields(
+      rewriter, flatten(stages, rings), /*replaceInitOperandUses=*/false,
+      [&](OpBuilder &, Location, ArrayRef<BlockArgument> arguments) {
+        Stages body = stages;
+        setStages(body, rings,
+                  SmallVector<Value>(arguments.begin(), arguments.end()));
+        inside = run(*arguments.front().getOwner(), body);
+        return flatten(body, rings);
+      }));
+  if (failed(inside))
+    return failure();
+  setStages(stages, rings, added.getResults().take_back(2 * rings.size()));
+  return success();
+}
+
+LogicalResult StageAssigner::runTiles(TilesOp tiles, Stages &stages) {
+  llvm::SetVector<Value> used = getRings(tiles);
+  ArrayRef<Value> rings = used.getArrayRef();
+  SmallVector<Value> inits(tiles.getInits());
+  SmallVector<Value> added = flatten(stages, rings);
+  inits.append(added);
+  OpBuilder b(tiles);
+  auto result =
+      TilesOp::create(b, tiles.getLoc(), ValueRange(inits).getTypes(), inits,
+                      tiles.getLongestFirst());
+  result->setDiscardableAttrs(tiles->getDiscardableAttrDictionary());
+  result.getBody().takeBody(tiles.getBody());
+  Block &body = result.getBody().front();
+  Stages inside = stages;
+  SmallVector<Value> arguments;
+  for (Value value : added)
+    arguments.push_back(body.addArgument(value.getType(), tiles.getLoc()));
+  setStages(inside, rings, arguments);
+  if (failed(run(body, inside)))
+    return failure();
+  body.getTerminator()->insertOperands(body.getTerminator()->getNumOperands(),
+                                       flatten(inside, rings));
+  tiles->replaceAllUsesWith(
+      result.getResults().take_front(tiles.getNumResults()));
+  tiles.erase();
+  setStages(stages, rings, result.getResults().take_back(2 * rings.size()));
+  return success();
+}
+
+LogicalResult StageAssigner::run(Block &block, Stages &stages) {
+  for (Operation &op : llvm::make_early_inc_range(block)) {
+    if (Value ring = getUsedRing(&op)) {
+      runUse(&op, ring, stages);
+    } else if (auto loop = dyn_cast<scf::ForOp>(op)) {
+      if (failed(runFor(loop, stages)))
+        return failure();
+    } else if (auto tiles = dyn_cast<TilesOp>(op)) {
+      if (failed(runTiles(tiles, stages)))
+        return failure();
+    } else if (op.getNumRegions() && !getRings(&op).empty()) {
+      return op.emitOpError("takes slots of a ring in one of its branches, but "
+                            "the slots' order has to be the same whichever is "
+                            "taken; move the send or receive out of it");
+    }
+  }
+  return success();
+}
+
+struct WarpAssignStages : impl::WarpAssignStagesBase<WarpAssignStages> {
+  using Base::Base;
+  void runOnOperation() override {
+    SmallVector<RoleOp> roles;
+    getOperation()->walk([&](RoleOp role) { roles.push_back(role); });
+    for (RoleOp role : roles) {
+      Block &body = role.getBody().front();
+      OpBuilder b = OpBuilder::atBlockBegin(&body);
+      Stages stages;
+      llvm::SetVector<Value> rings = getRings(role);
+      if (rings.empty())
+        continue;
+      Value zero = arith::ConstantIntOp::create(b, role.getLoc(), 0, 32);
+      for (Value ring : rings)
+        stages[ring] = {zero, zero};
+      if (failed(StageAssigner().run(body, stages)))
+        return signalPassFailure();
+    }
+  }
+};
+} // namespace
+} // namespace flashc::warp
