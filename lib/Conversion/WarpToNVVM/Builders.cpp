@@ -31,6 +31,26 @@ Value KernelEmitter::inlineAsm(Type type, const std::string &text,
                                    ArrayAttr())
       .getResult(0);
 }
+void KernelEmitter::asmVoid(const std::string &text, StringRef constraints,
+                            ValueRange operands) {
+  auto dialect =
+      LLVM::AsmDialectAttr::get(b.getContext(), LLVM::AsmDialect::AD_ATT);
+  LLVM::InlineAsmOp::create(b, TypeRange(), operands, text, constraints,
+                            /*has_side_effects=*/true,
+                            /*is_align_stack=*/false,
+                            LLVM::TailCallKind::None, dialect, ArrayAttr());
+}
+SmallVector<Value> KernelEmitter::asmMany(ArrayRef<Type> types,
+                                          const std::string &text,
+                                          StringRef constraints,
+                                          ValueRange operands) {
+  auto type = LLVM::LLVMStructType::getLiteral(b.getContext(), types);
+  Value all = inlineAsm(type, text, constraints, operands);
+  Registers out;
+  for (size_t i = 0; i < types.size(); ++i)
+    out.push_back(LLVM::ExtractValueOp::create(b, all, int64_t(i)));
+  return out;
+}
 Value KernelEmitter::gep(Value base, Value bytes) {
   return LLVM::GEPOp::create(b, base.getType(), b.getI8Type(), base,
                              ArrayRef<LLVM::GEPArg>{bytes});

@@ -9,6 +9,7 @@
 
 #include "Layout.h"
 
+#include "flashc/Dialect/Warp/IR/TensorMaps.h"
 #include "flashc/Dialect/Warp/IR/Warp.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -152,8 +153,48 @@ private:
   /// Bytes that one copy instruction moves, at most 16.
   int64_t copyBytes(mlir::MemRefType view) const;
 
+  // Roles.cpp: kernels whose warps have roles.
+  struct TileCounts {
+    /// Query blocks of a head; heads; batch * heads; all tiles; heads of one
+    /// section.
+    Value blocks, heads, batchHeads, tiles, section;
+  };
+  mlir::LogicalResult emitRoles();
+  void initBarriers();
+  mlir::LogicalResult emitTiles(warp::TilesOp op);
+  TileCounts countTiles();
+  void decodeTile(warp::TilesOp op, Value tile, const TileCounts &counts);
+  void publishTile(Value tile, Value count);
+  Value receiveTile(Value count);
+  Value queueBarrier(Value slot, bool full);
+  Value queueTile(Value slot);
+  void resetCounter();
+
+  // Rings.cpp: TMA, barriers, turns.
+  mlir::LogicalResult emitSend(warp::SendOp op);
+  mlir::LogicalResult emitReceive(warp::ReceiveOp op);
+  void emitRelease(warp::ReleaseOp op);
+  void emitAdvance(warp::AdvanceOp op);
+  void emitAwaitTurn(warp::AwaitTurnOp op);
+  void emitPassTurn(warp::PassTurnOp op);
+  void emitEmit(warp::EmitOp op);
+  void stageFragment(warp::EmitOp op, Value part);
+  void copyBox(const View &view, Value map, Value target, Value barrier,
+               mlir::ValueRange coordinates, int64_t segments,
+               int64_t segmentBytes, uint64_t policy);
+  Value ringBarrier(warp::RingOp ring, Value stage, Value part, bool full);
+  void awaitBarrier(Value barrier, Value parity);
+  void arriveOnce(Value barrier);
+  Value sharedAddress(Value pointer); // i32
+  Value shuffleFirst(Value value);    // lane 0's
+
+  // Wgmma.cpp: products of warpgroups.
+  void emitWgmma(warp::WgmmaOp op);
+  void emitSettle(warp::SettleOp op);
+  Value descriptor(Value address, uint64_t leadingBytes);
+
   // Builders.cpp: small things.
-  int64_t threads() { return 32 * kernel.getWarps(); }
+  int64_t threads() { return 32 * kernel.getAllWarps(); }
   Value i32(int64_t value);
   Value i64(int64_t value);
   Value toI32(Value index);
@@ -163,12 +204,18 @@ private:
   /// One instruction that LLVM neither moves nor merges.
   Value inlineAsm(mlir::Type type, const std::string &text,
                   llvm::StringRef constraints, mlir::ValueRange operands);
+  /// As inlineAsm, with no result and with several.
+  void asmVoid(const std::string &text, llvm::StringRef constraints,
+               mlir::ValueRange operands);
+  Registers asmMany(mlir::ArrayRef<mlir::Type> types, const std::string &text,
+                    llvm::StringRef constraints, mlir::ValueRange operands);
   Value gep(Value base, Value bytes);
   Value gep(Value base, int64_t bytes);
   Value elementAddress(const View &view, Value elements);
   /// i64 element offset of row 0 of (batch, head).
   Value headOffset(const View &view, Value batch, Value head);
   void startSegment();
+  void beginSegment();
   /// Runs `make` with the builder at the segment's start, once a key.
   Value atEntry(const std::string &key, llvm::function_ref<Value()> make);
   void callWithCondition(Value condition, llvm::function_ref<void()> then);
@@ -184,6 +231,13 @@ private:
   mlir::Operation *entryEnd = nullptr;
   std::map<std::string, Value> entryValues;
   Value shared, thread, lane, warpId;
+  // Kernels with roles.
+  mlir::SmallVector<warp::TensorMap> mapList;
+  Registers tensorMaps; // generic pointers to the parameters
+  Value counter;        // of tiles, in global memory
+  Value group;          // of a consumer warp
+  bool isProducer = true;
+  mlir::Block *exit = nullptr;
 };
 
 } // namespace flashc

@@ -17,12 +17,15 @@ namespace flashc {
 #include "Conversion/ConversionPasses.h.inc"
 
 constexpr unsigned kGlobalSpace = 1, kSharedSpace = 3;
+/// sizeof(CUtensorMap).
+constexpr int64_t kTensorMapBytes = 128;
 constexpr StringLiteral kSharedSymbol = "flashc_shared";
 
 KernelEmitter::KernelEmitter(warp::KernelOp kernel,
                              const MachineFeatures &features)
     : kernel(kernel), features(features),
-      b(kernel.getLoc(), OpBuilder(kernel)) {}
+      b(kernel.getLoc(), OpBuilder(kernel)),
+      mapList(warp::getTensorMaps(kernel)) {}
 
 // A view's parameters, in order: pointer, dynamic sizes (i32), dynamic strides
 // (i64, elements).
@@ -41,9 +44,23 @@ LLVM::LLVMFuncOp KernelEmitter::createFunction() {
   SmallVector<Type> parameters;
   for (Type type : kernel.getArgumentTypes())
     appendParameterTypes(cast<MemRefType>(type), parameters);
+  size_t firstMap = parameters.size();
+  parameters.append(mapList.size(), LLVM::LLVMPointerType::get(context));
+  if (kernel.getGroups()) // the counter of tiles
+    parameters.push_back(LLVM::LLVMPointerType::get(context, kGlobalSpace));
   auto type =
       LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(context), parameters);
   auto func = LLVM::LLVMFuncOp::create(b, kernel.getSymName(), type);
+  for (size_t i = 0; i < mapList.size(); ++i) {
+    auto set = [&](StringRef name, Attribute value) {
+      func.setArgAttr(firstMap + i, name, value);
+    };
+    set(LLVM::LLVMDialect::getByValAttrName(),
+        TypeAttr::get(
+            LLVM::LLVMArrayType::get(b.getI8Type(), kTensorMapBytes)));
+    set(LLVM::LLVMDialect::getAlignAttrName(), b.getI64IntegerAttr(64));
+    set(NVVM::NVVMDialect::getGridConstantAttrName(), b.getUnitAttr());
+  }
   func->setAttr(NVVM::NVVMDialect::getKernelFuncAttrName(), b.getUnitAttr());
   func->setAttr(NVVM::NVVMDialect::getReqntidAttrName(),
                 b.getDenseI32ArrayAttr({int32_t(threads()), 1, 1}));
@@ -84,6 +101,10 @@ void KernelEmitter::bindArguments(LLVM::LLVMFuncOp func) {
     }
     views[argument] = view;
   }
+  for (size_t i = 0; i < mapList.size(); ++i)
+    tensorMaps.push_back(entry->getArgument(next++));
+  if (kernel.getGroups())
+    counter = entry->getArgument(next++);
 }
 
 LogicalResult KernelEmitter::emit() {
@@ -116,6 +137,8 @@ LogicalResult KernelEmitter::emit() {
   shared = LLVM::AddressOfOp::create(
       b, LLVM::LLVMPointerType::get(b.getContext(), kSharedSpace),
       kSharedSymbol);
+  if (kernel.getGroups())
+    return emitRoles();
   startSegment();
   if (failed(emitBlock(kernel.getBody().front())))
     return failure();
@@ -130,6 +153,10 @@ void KernelEmitter::startSegment() {
   thread = inlineAsm(b.getI32Type(), "mov.u32 $0, %tid.x;", "=r", {});
   lane = arith::AndIOp::create(b, thread, i32(31));
   warpId = arith::ShRUIOp::create(b, thread, i32(5));
+  beginSegment();
+}
+
+void KernelEmitter::beginSegment() {
   entryValues.clear();
   Block *before = b.getInsertionBlock();
   Block *after = b.createBlock(before->getParent());
@@ -152,7 +179,24 @@ LogicalResult KernelEmitter::emitOp(Operation *op) {
     return success();
   };
   return TypeSwitch<Operation *, LogicalResult>(op)
-      .Case<warp::ReturnOp, scf::YieldOp>([](auto) { return success(); })
+      .Case<warp::ReturnOp, warp::EndTileOp, scf::YieldOp, warp::RingOp>(
+          [](auto) { return success(); })
+      .Case([&](warp::TilesOp op) { return emitTiles(op); })
+      .Case([&](warp::SendOp op) { return emitSend(op); })
+      .Case([&](warp::ReceiveOp op) { return emitReceive(op); })
+      .Case([&](warp::ReleaseOp op) { return done([&] { emitRelease(op); }); })
+      .Case([&](warp::AdvanceOp op) { return done([&] { emitAdvance(op); }); })
+      .Case([&](warp::WgmmaOp op) { return done([&] { emitWgmma(op); }); })
+      .Case([&](warp::SettleOp op) { return done([&] { emitSettle(op); }); })
+      .Case([&](warp::AwaitTurnOp op) {
+        return done([&] { emitAwaitTurn(op); });
+      })
+      .Case([&](warp::PassTurnOp op) { return done([&] { emitPassTurn(op); }); })
+      .Case([&](warp::EmitOp op) { return done([&] { emitEmit(op); }); })
+      .Case([&](warp::AliasOp op) {
+        buffers[op.getResult()] = buffers[op.getBuffer()];
+        return success();
+      })
       .Case([&](scf::ForOp op) { return emitFor(op); })
       .Case([&](scf::IfOp op) { return emitIf(op); })
       .Case([&](warp::ProgramOp op) { return done([&] { emitProgram(op); }); })

@@ -1,0 +1,274 @@
+// convert-warp-to-nvvm, kernels with roles: barriers are set up, the warps part
+// into producer and consumers, and each runs its loop over the tiles.
+//
+// The producer's one thread draws tiles from a counter in global memory and
+// puts each into a queue of two slots in shared memory, with a full and an empty
+// barrier each; a number past the last tile ends the loops. The block that is
+// the last to end sets the counter back to zero.
+#include "KernelEmitter.h"
+
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace flashc;
+
+/// Tiles that are worked on at one time should share keys in L2: so many bytes
+/// of K and V, of the 50 MB that the chip has.
+static constexpr int64_t kSectionBytes = int64_t(32) << 20;
+static constexpr int64_t kQueueSlots = 2;
+
+Value KernelEmitter::queueBarrier(Value slot, bool full) {
+  int64_t first = *kernel.getQueue() + (full ? 0 : 8 * kQueueSlots);
+  return gep(gep(shared, arith::ShLIOp::create(b, slot, i32(3))), first);
+}
+
+Value KernelEmitter::queueTile(Value slot) {
+  return gep(gep(shared, arith::ShLIOp::create(b, slot, i32(2))),
+             *kernel.getQueue() + 16 * kQueueSlots);
+}
+
+// One thread: all barriers, before anyone waits on them.
+void KernelEmitter::initBarriers() {
+  auto init = [&](int64_t offset, int64_t arrivals) {
+    asmVoid(fmt::format("mbarrier.init.shared::cta.b64 [$0], {};", arrivals),
+            "r", sharedAddress(gep(shared, offset)));
+  };
+  for (Value map : tensorMaps)
+    asmVoid("prefetch.tensormap [$0];", "l", map);
+  kernel.walk([&](warp::RingOp ring) {
+    auto type = ring.getRing().getType();
+    int64_t slots = type.getDepth() * type.getParts();
+    int64_t readers = kernel.getWarps() / type.getParts();
+    for (int64_t i = 0; i < slots; ++i) {
+      init(*ring.getBarriers() + 8 * i, 1);
+      init(*ring.getBarriers() + 8 * (slots + i), readers);
+    }
+  });
+  for (int64_t i = 0; i < kQueueSlots; ++i) {
+    init(*kernel.getQueue() + 8 * i, 1);
+    init(*kernel.getQueue() + 8 * (kQueueSlots + i), kernel.getWarps());
+  }
+  asmVoid("fence.mbarrier_init.release.cluster;", "~{memory}", {});
+}
+
+LogicalResult KernelEmitter::emitRoles() {
+  warp::RoleOp producer, consumer;
+  for (auto role : kernel.getOps<warp::RoleOp>())
+    (role.getKind() == warp::RoleKind::Producer ? producer : consumer) = role;
+  if (!producer || !consumer)
+    return kernel.emitOpError("has groups, so it has a producer and a consumer, "
+                              "but one is missing; add both roles");
+  if (!kernel.getQueue())
+    return kernel.emitOpError("has no place for its queue of tiles; run "
+                              "'warp-allocate-shared' first");
+  for (Operation &op : kernel.getBody().front())
+    if (!isa<warp::RoleOp>(op) && failed(emitOp(&op)))
+      return failure();
+  thread = inlineAsm(b.getI32Type(), "mov.u32 $0, %tid.x;", "=r", {});
+  lane = arith::AndIOp::create(b, thread, i32(31));
+  // The same in all lanes, and known to be: descriptors are made of it.
+  Value all = shuffleFirst(arith::ShRUIOp::create(b, thread, i32(5)));
+  callWithCondition(
+      arith::CmpIOp::create(b, arith::CmpIPredicate::eq, thread, i32(0)),
+      [&] { initBarriers(); });
+  NVVM::Barrier0Op::create(b);
+
+  Region *body = b.getInsertionBlock()->getParent();
+  Block *before = b.getInsertionBlock();
+  Block *loading = b.createBlock(body, body->end());
+  Block *one = b.createBlock(body, body->end());
+  Block *computing = b.createBlock(body, body->end());
+  exit = b.createBlock(body, body->end());
+  LLVM::ReturnOp::create(b, ValueRange());
+  b.setInsertionPointToEnd(before);
+  LLVM::CondBrOp::create(
+      b, arith::CmpIOp::create(b, arith::CmpIPredicate::ult, all, i32(4)),
+      loading, computing);
+
+  b.setInsertionPointToEnd(loading);
+  asmVoid(fmt::format("setmaxnreg.dec.sync.aligned.u32 {};",
+                      producer.getRegisters()),
+          "", {});
+  Value isFirst =
+      arith::CmpIOp::create(b, arith::CmpIPredicate::eq, thread, i32(0));
+  LLVM::CondBrOp::create(b, isFirst, one, exit);
+  b.setInsertionPointToEnd(one);
+  warpId = i32(0);
+  beginSegment();
+  if (failed(emitBlock(producer.getBody().front())))
+    return failure();
+  LLVM::BrOp::create(b, exit);
+
+  b.setInsertionPointToEnd(computing);
+  asmVoid(fmt::format("setmaxnreg.inc.sync.aligned.u32 {};",
+                      consumer.getRegisters()),
+          "", {});
+  warpId = arith::SubIOp::create(b, all, i32(4));
+  group = arith::ShRUIOp::create(b, warpId, i32(2));
+  isProducer = false;
+  if (kernel.getTurns() && *kernel.getGroups() > 1)
+    callWithCondition(
+        arith::CmpIOp::create(b, arith::CmpIPredicate::eq, group, i32(0)),
+        [&] { asmVoid("bar.arrive 1, 256;", "~{memory}", {}); });
+  beginSegment();
+  if (failed(emitBlock(consumer.getBody().front())))
+    return failure();
+  LLVM::BrOp::create(b, exit);
+  return success();
+}
+
+void KernelEmitter::publishTile(Value tile, Value count) {
+  Value slot = arith::AndIOp::create(b, count, i32(1));
+  Value parity = arith::AndIOp::create(
+      b, arith::ShRUIOp::create(b, count, i32(1)), i32(1));
+  awaitBarrier(queueBarrier(slot, /*full=*/false),
+               arith::XOrIOp::create(b, parity, i32(1)));
+  LLVM::StoreOp::create(b, tile, queueTile(slot), /*alignment=*/4,
+                        /*isVolatile=*/true);
+  asmVoid("mbarrier.arrive.shared::cta.b64 _, [$0];", "r,~{memory}",
+          sharedAddress(queueBarrier(slot, /*full=*/true)));
+}
+
+Value KernelEmitter::receiveTile(Value count) {
+  Value slot = arith::AndIOp::create(b, count, i32(1));
+  Value parity = arith::AndIOp::create(
+      b, arith::ShRUIOp::create(b, count, i32(1)), i32(1));
+  awaitBarrier(queueBarrier(slot, /*full=*/true), parity);
+  Value tile = LLVM::LoadOp::create(b, b.getI32Type(), queueTile(slot),
+                                    /*alignment=*/4, /*isVolatile=*/true);
+  tile = shuffleFirst(tile);
+  arriveOnce(queueBarrier(slot, /*full=*/false));
+  return tile;
+}
+
+// The tile's coordinates. Longest first: by sections of heads whose keys fit
+// L2 together, in each from the last query block to the first.
+void KernelEmitter::decodeTile(warp::TilesOp op, Value tile,
+                               const TileCounts &counts) {
+  auto divide = [&](Value x, Value y) {
+    return std::pair<Value, Value>(arith::DivUIOp::create(b, x, y),
+                                   arith::RemUIOp::create(b, x, y));
+  };
+  Value block, batchHead;
+  if (op.getLongestFirst()) {
+    auto [section, rest] =
+        divide(tile, arith::MulIOp::create(b, counts.blocks, counts.section));
+    Value first = arith::MulIOp::create(b, section, counts.section);
+    Value heads = arith::MinUIOp::create(
+        b, counts.section, arith::SubIOp::create(b, counts.batchHeads, first));
+    auto [fromLast, head] = divide(rest, heads);
+    Value last = arith::SubIOp::create(b, counts.blocks, i32(1));
+    block = arith::SubIOp::create(b, last, fromLast);
+    batchHead = arith::AddIOp::create(b, first, head);
+  } else {
+    std::tie(batchHead, block) = divide(tile, counts.blocks);
+  }
+  auto [batch, head] = divide(batchHead, counts.heads);
+  Block &body = op.getBody().front();
+  for (auto [argument, value] :
+       llvm::zip(body.getArguments(), ValueRange{batch, head, block}))
+    scalars.map(argument, toIndex(value));
+}
+
+KernelEmitter::TileCounts KernelEmitter::countTiles() {
+  const View &query = views[kernel.getBody().getArgument(0)];
+  const View &key = views[kernel.getBody().getArgument(1)];
+  const View &value = views[kernel.getBody().getArgument(2)];
+  TileCounts counts;
+  Value rounded = arith::AddIOp::create(b, query.sizes[2],
+                                        i32(kernel.getQBlock() - 1));
+  counts.blocks = arith::DivUIOp::create(b, rounded, i32(kernel.getQBlock()));
+  counts.heads = query.sizes[1];
+  counts.batchHeads =
+      arith::MulIOp::create(b, query.sizes[0], query.sizes[1]);
+  counts.tiles = arith::MulIOp::create(b, counts.blocks, counts.batchHeads);
+  int64_t rowBytes = 2 * (key.type.getDimSize(3) + value.type.getDimSize(3));
+  Value keys = arith::MaxUIOp::create(b, key.sizes[2], i32(1));
+  Value keyHeads = arith::MaxUIOp::create(
+      b, arith::DivUIOp::create(b, i32(kSectionBytes / rowBytes), keys),
+      i32(1));
+  Value ratio = arith::DivUIOp::create(
+      b, query.sizes[1], arith::MaxUIOp::create(b, key.sizes[1], i32(1)));
+  counts.section = arith::MinUIOp::create(
+      b, arith::MulIOp::create(b, keyHeads, ratio), counts.batchHeads);
+  return counts;
+}
+
+// A loop of blocks and not an scf.while: what is carried comes out of the
+// body's end.
+LogicalResult KernelEmitter::emitTiles(warp::TilesOp op) {
+  TileCounts counts = countTiles();
+  auto i32Type = b.getI32Type();
+  Registers inits = {isProducer
+                         ? inlineAsm(i32Type, "mov.u32 $0, %ctaid.x;", "=r", {})
+                         : i32(0),
+                     i32(0)};
+  for (Value init : op.getInits())
+    inits.push_back(scalar(init));
+  Region *region = b.getInsertionBlock()->getParent();
+  Block *before = b.getInsertionBlock();
+  SmallVector<Type> types(ValueRange(inits).getTypes());
+  Block *header = b.createBlock(region, exit->getIterator(), types,
+                                SmallVector<Location>(types.size(), b.getLoc()));
+  Block *body = b.createBlock(region, exit->getIterator());
+  Block *after = b.createBlock(region, exit->getIterator());
+  b.setInsertionPointToEnd(before);
+  LLVM::BrOp::create(b, inits, header);
+
+  b.setInsertionPointToEnd(header);
+  Value count = header->getArgument(1);
+  Value tile = header->getArgument(0);
+  if (isProducer)
+    publishTile(tile, count);
+  else
+    tile = receiveTile(count);
+  LLVM::CondBrOp::create(b,
+                         arith::CmpIOp::create(b, arith::CmpIPredicate::ult,
+                                               tile, counts.tiles),
+                         body, after);
+
+  b.setInsertionPointToEnd(body);
+  Value next = i32(0);
+  if (isProducer) { // asked for early: the answer takes a while
+    Value drawn = inlineAsm(i32Type, "atom.global.add.u32 $0, [$1], 1;", "=r,l",
+                            counter);
+    Value blocks = inlineAsm(i32Type, "mov.u32 $0, %nctaid.x;", "=r", {});
+    next = arith::AddIOp::create(b, drawn, blocks);
+  }
+  decodeTile(op, tile, counts);
+  Block &inside = op.getBody().front();
+  for (auto [argument, value] :
+       llvm::zip_equal(inside.getArguments().drop_front(3),
+                       header->getArguments().drop_front(2)))
+    scalars.map(argument, value);
+  if (failed(emitBlock(inside)))
+    return failure();
+  Registers carried = {next, arith::AddIOp::create(b, count, i32(1))};
+  for (Value value : inside.getTerminator()->getOperands())
+    carried.push_back(scalar(value));
+  LLVM::BrOp::create(b, carried, header);
+
+  b.setInsertionPointToEnd(after);
+  for (auto [result, value] : llvm::zip_equal(
+           op.getResults(), header->getArguments().drop_front(2)))
+    scalars.map(result, value);
+  if (isProducer)
+    resetCounter();
+  return success();
+}
+
+// The last block to come here has nobody behind it.
+void KernelEmitter::resetCounter() {
+  Value ended = inlineAsm(b.getI32Type(),
+                          "atom.acq_rel.gpu.global.add.u32 $0, [$1], 1;",
+                          "=r,l,~{memory}", gep(counter, 4));
+  Value blocks = inlineAsm(b.getI32Type(), "mov.u32 $0, %nctaid.x;", "=r", {});
+  Value last = arith::SubIOp::create(b, blocks, i32(1));
+  callWithCondition(
+      arith::CmpIOp::create(b, arith::CmpIPredicate::eq, ended, last), [&] {
+        LLVM::StoreOp::create(b, i32(0), counter, /*alignment=*/4,
+                              /*isVolatile=*/true);
+        LLVM::StoreOp::create(b, i32(0), gep(counter, 4), /*alignment=*/4,
+                              /*isVolatile=*/true);
+      });
+}
