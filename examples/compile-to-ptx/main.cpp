@@ -29,7 +29,7 @@ int main() {
   }
   const flashc::Manifest &manifest = kernel->manifest;
   llvm::outs() << kernel->name << " for " << kernel->arch << ": blocks of "
-               << manifest.qBlock << " queries, " << 32 * manifest.warps
+               << manifest.qBlock << " queries, " << manifest.threads()
                << " threads, " << manifest.sharedBytes
                << " bytes of shared memory\n"
                << kernel->ptx;

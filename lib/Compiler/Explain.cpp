@@ -93,11 +93,11 @@ int64_t flashc::countVisible(Attribute mask, int64_t queries, int64_t keys) {
 /// Blocks that fit on one multiprocessor at once.
 static int64_t countResident(const Manifest &manifest,
                              const TargetInfo &target) {
-  int64_t threads = 32 * manifest.warps;
+  int64_t threads = manifest.threads();
   int64_t shared = manifest.sharedBytes + target.sharedBytesReservedPerBlock;
   int64_t resident = target.sharedBytesPerSM / std::max<int64_t>(shared, 1);
-  resident = std::min(resident, target.maxWarpsPerSM /
-                                    std::max<int64_t>(manifest.warps, 1));
+  resident = std::min(resident, 32 * target.maxWarpsPerSM /
+                                    std::max<int64_t>(threads, 1));
   if (manifest.registers > 0) // handed out in units of 8 a thread
     resident =
         std::min(resident, target.registersPerSM /

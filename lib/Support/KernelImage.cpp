@@ -7,6 +7,7 @@
 #include "flashc/Support/KernelImage.h"
 #include "flashc/Support/Error.h"
 
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace flashc;
@@ -43,18 +44,30 @@ static json::Value paramToJSON(const KernelParam &param) {
 }
 
 json::Value Manifest::toJSON() const {
-  json::Array list;
+  json::Array list, maps;
   for (const KernelParam &param : params)
     list.push_back(paramToJSON(param));
-  return json::Object{
-      {"format", kFormat},      {"q_block", qBlock},
-      {"kv_block", kvBlock},    {"stages", stages},
-      {"warps", warps},         {"shared_bytes", sharedBytes},
-      {"registers", registers}, {"spill_bytes", spillBytes},
-      {"head_dim", headDim},    {"value_head_dim", valueHeadDim},
-      {"dtype", dtype},         {"alignment", alignment},
-      {"scale", scale},         {"mask", mask},
-      {"layout", layout},       {"params", std::move(list)}};
+  for (const TensorMap &map : tensorMaps)
+    maps.push_back(json::Object{{"param", map.param}, {"rows", map.rows}});
+  return json::Object{{"format", kFormat},
+                      {"q_block", qBlock},
+                      {"kv_block", kvBlock},
+                      {"stages", stages},
+                      {"warps", warps},
+                      {"producer_warps", producerWarps},
+                      {"persistent", persistent},
+                      {"tensor_maps", std::move(maps)},
+                      {"shared_bytes", sharedBytes},
+                      {"registers", registers},
+                      {"spill_bytes", spillBytes},
+                      {"head_dim", headDim},
+                      {"value_head_dim", valueHeadDim},
+                      {"dtype", dtype},
+                      {"alignment", alignment},
+                      {"scale", scale},
+                      {"mask", mask},
+                      {"layout", layout},
+                      {"params", std::move(list)}};
 }
 
 static bool paramFromJSON(const json::Value &value, KernelParam &param,
@@ -81,6 +94,48 @@ static bool paramFromJSON(const json::Value &value, KernelParam &param,
   return true;
 }
 
+namespace flashc {
+/// Found by json::ObjectMapper.
+static bool fromJSON(const json::Value &value, TensorMap &out,
+                     json::Path path) {
+  json::ObjectMapper map(value, path);
+  return map && map.map("param", out.param) && map.map("rows", out.rows);
+}
+} // namespace flashc
+
+/// What a bulk tensor copy can move. Source: cuTensorMapEncodeTiled in the CUDA
+/// Driver API reference.
+static bool checkTensorMap(const Manifest &manifest, const TensorMap &map,
+                           json::Path path) {
+  if (map.param < 0 || map.param >= int64_t(manifest.params.size())) {
+    path.field("param").report("expected the index of one of params");
+    return false;
+  }
+  const KernelParam &param = manifest.params[map.param];
+  int64_t headDim = param.rank() == 4 ? param.shape[3] : 0;
+  if (param.rank() != 4 || param.strides.size() != 4 || param.strides[3] != 1)
+    path.field("param").report(
+        "expected an array of rank 4 with last stride 1");
+  else if (param.elementType != "f16" && param.elementType != "bf16")
+    path.field("param").report("expected an array of f16 or bf16");
+  else if (headDim <= 0 || headDim % 8 != 0 || headDim > 16384)
+    path.field("param").report(
+        "expected an array whose head dim is static, a multiple of 8 and at "
+        "most 16384");
+  else if (map.rows < 1 || map.rows > 256)
+    path.field("rows").report("expected 1 to 256");
+  else
+    return true;
+  return false;
+}
+
+static bool checkTensorMaps(const Manifest &manifest, json::Path path) {
+  for (auto [i, map] : llvm::enumerate(manifest.tensorMaps))
+    if (!checkTensorMap(manifest, map, path.field("tensor_maps").index(i)))
+      return false;
+  return true;
+}
+
 /// The query gives the grid, so it must be there with its three sizes.
 static bool checkParams(const Manifest &manifest, json::Path path) {
   const KernelParam *query = manifest.find(ParamKind::Query);
@@ -95,6 +150,8 @@ static bool checkNumbers(const Manifest &m, json::Path path) {
     path.field("q_block").report("expected a positive number");
   else if (m.warps <= 0 || m.warps > 32)
     path.field("warps").report("expected 1 to 32");
+  else if (m.producerWarps < 0 || m.producerWarps > 32 - m.warps)
+    path.field("producer_warps").report("expected 0 to 32 less warps");
   else if (m.sharedBytes < 0 || m.sharedBytes > 0x7fffffff)
     path.field("shared_bytes").report("expected 0 to 2^31 - 1");
   else if (m.alignment <= 0 || m.alignment > 4096)
@@ -117,6 +174,9 @@ static bool manifestFromJSON(const json::Value &value, Manifest &m,
   }
   if (!map.map("q_block", m.qBlock) || !map.map("kv_block", m.kvBlock) ||
       !map.map("stages", m.stages) || !map.map("warps", m.warps) ||
+      !map.mapOptional("producer_warps", m.producerWarps) ||
+      !map.mapOptional("persistent", m.persistent) ||
+      !map.mapOptional("tensor_maps", m.tensorMaps) ||
       !map.map("shared_bytes", m.sharedBytes) ||
       !map.map("registers", m.registers) ||
       !map.map("spill_bytes", m.spillBytes) ||
@@ -135,7 +195,8 @@ static bool manifestFromJSON(const json::Value &value, Manifest &m,
     if (!paramFromJSON((*list)[i], m.params.emplace_back(),
                        path.field("params").index(i)))
       return false;
-  return checkNumbers(m, path) && checkParams(m, path);
+  return checkNumbers(m, path) && checkParams(m, path) &&
+         checkTensorMaps(m, path);
 }
 
 llvm::Expected<Manifest> Manifest::fromJSON(const json::Value &value) {

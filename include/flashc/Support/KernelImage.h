@@ -47,15 +47,40 @@ struct KernelParam {
   bool operator==(const KernelParam &) const = default;
 };
 
-/// How a kernel is launched: a grid of B * Hq * ceil(Sq / qBlock) blocks of
-/// 32 * warps threads with `sharedBytes` of dynamic shared memory, where B, Hq
-/// and Sq are dims 0, 1 and 2 of the query.
+/// An array that a Hopper kernel moves by bulk tensor copies (TMA). At the
+/// launch it becomes a CUtensorMap, passed by value.
+struct TensorMap {
+  /// Index of the array in the manifest's params: batch, head, length, head
+  /// dim, of f16 or bf16, with a static head dim that is a multiple of 8.
+  int64_t param = 0;
+  /// Rows of a box, 1 to 256.
+  int64_t rows = 0;
+
+  bool operator==(const TensorMap &) const = default;
+};
+
+/// How a kernel is launched: a tile is a query block of one head, so there are
+/// B * Hq * ceil(Sq / qBlock) of them, where B, Hq and Sq are dims 0, 1 and 2
+/// of the query. The grid has a block for each, or, of a persistent kernel, at
+/// most one a multiprocessor, of `threads()` threads with `sharedBytes` of
+/// dynamic shared memory.
+///
+/// The kernel's parameters are those of `params` (see KernelParam), then 128
+/// bytes for each of `tensorMaps`, then, of a persistent kernel, one pointer.
 struct Manifest {
   std::vector<KernelParam> params;
+  std::vector<TensorMap> tensorMaps;
+  /// Blocks take tile after tile from a counter, until there are no more. The
+  /// counter is 16 bytes in device memory, aligned to 16, that are zero before
+  /// the launch; the kernel makes them zero again before it ends.
+  bool persistent = false;
   int64_t qBlock = 0;
   int64_t kvBlock = 0;
   int64_t stages = 0;
+  /// Warps that compute.
   int64_t warps = 0;
+  /// Warps beside them that only copy: a Hopper block has a warpgroup of them.
+  int64_t producerWarps = 0;
   int64_t sharedBytes = 0;
   /// As ptxas says; -1 where it was not asked.
   int64_t registers = -1;
@@ -80,10 +105,14 @@ struct Manifest {
   bool operator==(const Manifest &) const = default;
   /// The parameter of that kind, or null. Captures are several: use `params`.
   const KernelParam *find(ParamKind kind) const;
+  /// Threads of a block.
+  int64_t threads() const { return 32 * (warps + producerWarps); }
 
   llvm::json::Value toJSON() const;
   /// Fails with the path of the field that is missing or of the wrong type, and
-  /// on numbers that no kernel can have (a block of no threads).
+  /// on numbers that no kernel can have (a block of no threads). Fields that
+  /// came with Hopper (`producer_warps`, `tensor_maps`, `persistent`) may be
+  /// missing.
   static llvm::Expected<Manifest> fromJSON(const llvm::json::Value &value);
   static llvm::Expected<Manifest> parse(llvm::StringRef text);
 };
