@@ -186,6 +186,19 @@ void pack(const KernelParam &param, const ArrayArg &arg,
     if (want == KernelParam::kDynamic)
       slots.push_back(static_cast<uint64_t>(have));
 }
+
+/// Query blocks of all heads.
+llvm::Expected<uint32_t> countTiles(const std::string &kernel,
+                                    const Manifest &manifest,
+                                    const ArrayArg &query) {
+  int64_t pairs = query.shape[0] * query.shape[1]; // below 2^62
+  int64_t blocks = llvm::divideCeil(query.shape[2], manifest.qBlock), tiles = 0;
+  if (llvm::MulOverflow(pairs, blocks, tiles) || tiles > kMaxSize)
+    return makeError("kernel '{}': {} batches x {} heads x {} query blocks "
+                     "are more than the {} blocks of a grid; split the batch",
+                     kernel, query.shape[0], query.shape[1], blocks, kMaxSize);
+  return static_cast<uint32_t>(tiles);
+}
 } // namespace
 
 llvm::Expected<PackedArguments>
@@ -208,17 +221,21 @@ flashc::packArguments(const std::string &kernel, const Manifest &manifest,
   }
   if (llvm::Error error = Together(kernel, manifest, args).check())
     return std::move(error);
+  for (const TensorMap &map : manifest.tensorMaps) {
+    llvm::Expected<TensorMapDescription> description = describeTensorMap(
+        kernel, manifest.params[map.param], args[map.param], map.rows);
+    if (!description)
+      return description.takeError();
+    packed.tensorMaps.push_back(std::move(*description));
+  }
   for (auto [param, arg] : llvm::zip(manifest.params, args)) {
     if (param.kind != ParamKind::Query)
       continue;
-    int64_t pairs = arg.shape[0] * arg.shape[1]; // below 2^62
-    int64_t blocks = llvm::divideCeil(arg.shape[2], manifest.qBlock), grid = 0;
-    if (llvm::MulOverflow(pairs, blocks, grid) || grid > kMaxSize)
-      return makeError("kernel '{}': {} batches x {} heads x {} query blocks "
-                       "are more than the {} blocks of a grid; split the batch",
-                       kernel, arg.shape[0], arg.shape[1], blocks, kMaxSize);
-    packed.grid = static_cast<uint32_t>(grid);
+    llvm::Expected<uint32_t> tiles = countTiles(kernel, manifest, arg);
+    if (!tiles)
+      return tiles.takeError();
+    packed.grid = *tiles;
   }
-  packed.threads = static_cast<uint32_t>(32 * manifest.warps);
+  packed.threads = static_cast<uint32_t>(manifest.threads());
   return packed;
 }

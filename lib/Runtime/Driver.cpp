@@ -21,15 +21,19 @@ Driver::load(llvm::StringRef library) {
   if (!handle)
     return makeError("no CUDA driver: {}; {}", dlerror(), kNoDriver.str());
   auto driver = std::make_shared<Driver>();
-#define FLASHC_FIND(field, symbol, parameters)                                 \
+#define FLASHC_TRY(field, symbol, parameters)                                  \
   driver->field =                                                              \
-      reinterpret_cast<decltype(driver->field)>(dlsym(handle, #symbol));       \
+      reinterpret_cast<decltype(driver->field)>(dlsym(handle, #symbol));
+#define FLASHC_FIND(field, symbol, parameters)                                 \
+  FLASHC_TRY(field, symbol, parameters)                                        \
   if (!driver->field)                                                          \
     return makeError("CUDA driver '{}' has no function {}; install a driver "  \
                      "of CUDA 11 or newer",                                    \
                      library.str(), #symbol);
   FLASHC_DRIVER_FUNCTIONS(FLASHC_FIND)
+  FLASHC_OPTIONAL_DRIVER_FUNCTIONS(FLASHC_TRY)
 #undef FLASHC_FIND
+#undef FLASHC_TRY
   if (llvm::Error error =
           driver->check(driver->init(0), "CUDA driver", "cuInit", kNoDriver))
     return std::move(error);

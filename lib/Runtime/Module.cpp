@@ -17,14 +17,28 @@ static constexpr int kSharedCarveout = 9;
 static constexpr int kErrorLog = 5;
 static constexpr int kErrorLogBytes = 6;
 
+/// Tile counters of a module; their number divides 2^32, so that the turn goes
+/// on where the count of launches overflows.
+static constexpr uint32_t kCounters = 4096;
+static constexpr uint32_t kCounterBytes = 16;
+/// As boxes of f16 and bf16 have it.
+static constexpr int64_t kMappedElementBytes = 2;
+
 static std::string kernelWhere(const std::string &name, const Device &device) {
   return fmt::format("kernel '{}' on {}", name, device.name());
+}
+
+/// sm_90a code, PTX or cubin, is for sm_90 and no other; `arch` without the
+/// "a".
+static bool consumeArchSpecific(llvm::StringRef &arch) {
+  return arch.consume_back("a");
 }
 
 /// Can this device run the image at all?
 static llvm::Error checkDevice(const Device &device, const KernelImage &image) {
   int sm = 0;
   llvm::StringRef arch = image.arch;
+  bool specific = consumeArchSpecific(arch);
   if (!arch.consume_front("sm_") || arch.getAsInteger(10, sm))
     return makeError("kernel '{}' is for '{}', which is no GPU; compile it "
                      "with --arch=sm_{}",
@@ -33,12 +47,22 @@ static llvm::Error checkDevice(const Device &device, const KernelImage &image) {
     return makeError("kernel '{}' needs sm_{}, but {} is sm_{}; compile it "
                      "with --arch=sm_{} or an older one",
                      image.name, sm, device.name(), device.sm(), device.sm());
+  if (specific && sm != device.sm())
+    return makeError("kernel '{}' is for {}, which no other GPU runs, but {} "
+                     "is sm_{}; compile it with --arch=sm_{}",
+                     image.name, image.arch, device.name(), device.sm(), sm);
   if (image.manifest.sharedBytes > device.sharedBytesPerBlock())
     return makeError("kernel '{}' needs {} bytes of shared memory, but a block "
                      "of {} can have {}; compile it with --sram={}",
                      image.name, image.manifest.sharedBytes, device.name(),
                      device.sharedBytesPerBlock(),
                      device.sharedBytesPerBlock());
+  if (!image.manifest.tensorMaps.empty() &&
+      !device.driver().tensorMapEncodeTiled)
+    return makeError("kernel '{}' on {} needs cuTensorMapEncodeTiled, which "
+                     "its CUDA driver does not have; install a driver of CUDA "
+                     "12 or newer, or compile with --arch=sm_80",
+                     image.name, device.name());
   return llvm::Error::success();
 }
 
@@ -54,6 +78,8 @@ llvm::Expected<Module> Module::load(const Device &device,
     return std::move(error);
   if (llvm::Error error = loaded.prepareFunction())
     return std::move(error);
+  if (llvm::Error error = loaded.allocateScratch())
+    return std::move(error);
   return loaded;
 }
 
@@ -63,7 +89,9 @@ Module::~Module() {
 }
 
 llvm::Error Module::loadImage(const KernelImage &image) {
-  bool fits = image.arch == "sm_" + std::to_string(device->sm());
+  llvm::StringRef arch = image.arch;
+  consumeArchSpecific(arch);
+  bool fits = arch == "sm_" + std::to_string(device->sm());
   const std::string &code =
       fits && !image.cubin.empty() ? image.cubin : image.ptx;
   if (code.empty())
@@ -110,10 +138,73 @@ llvm::Error Module::prepareFunction() {
   return llvm::Error::success();
 }
 
-llvm::Error Module::launch(llvm::ArrayRef<ArrayArg> args,
-                           StreamHandle stream) const {
+/// Bytes of the longest row that has a tensor map.
+static size_t mappedRowBytes(const Manifest &manifest) {
+  int64_t columns = 0;
+  for (const TensorMap &map : manifest.tensorMaps)
+    columns = std::max(columns, manifest.params[map.param].shape.back());
+  return columns * kMappedElementBytes;
+}
+
+/// Waits at the end: the stream of a launch need not wait for the one that
+/// fills.
+llvm::Error Module::allocateScratch() {
+  size_t counters = info.persistent ? kCounters * kCounterBytes : 0;
+  size_t bytes = counters + mappedRowBytes(info);
+  if (bytes == 0)
+    return llvm::Error::success();
+  llvm::Expected<DeviceBuffer> zeros = device->alloc(bytes);
+  if (!zeros)
+    return zeros.takeError();
+  if (llvm::Error error = device->fill(zeros->pointer(), 0, bytes))
+    return error;
+  scratch = std::make_unique<Scratch>();
+  scratch->zeroRow = zeros->pointer() + counters;
+  scratch->buffer = std::move(*zeros);
+  return device->synchronize();
+}
+
+Pointer Module::Scratch::takeCounter() {
+  uint32_t turn = nextCounter.fetch_add(1, std::memory_order_relaxed);
+  return buffer.pointer() + turn % kCounters * kCounterBytes;
+}
+
+llvm::Error Module::encode(llvm::ArrayRef<TensorMapDescription> maps,
+                           std::vector<EncodedTensorMap> &encoded) const {
+  if (maps.empty())
+    return llvm::Error::success();
+  std::string where = kernelWhere(kernelName, *device);
+  for (TensorMapDescription map : maps) {
+    if (map.address == 0)
+      map.address = scratch->zeroRow;
+    llvm::Expected<EncodedTensorMap> next =
+        encodeTensorMap(device->driver(), where, map);
+    if (!next)
+      return next.takeError();
+    encoded.push_back(*next);
+  }
+  return llvm::Error::success();
+}
+
+llvm::Expected<PackedArguments>
+Module::pack(llvm::ArrayRef<ArrayArg> args) const {
   llvm::Expected<PackedArguments> packed =
       packArguments(kernelName, info, args);
+  if (packed && packed->grid != 0)
+    if (llvm::Error error = encode(packed->tensorMaps, packed->encodedMaps))
+      return std::move(error);
+  return packed;
+}
+
+uint32_t Module::gridOf(const PackedArguments &packed) const {
+  if (!info.persistent)
+    return packed.grid;
+  return std::min(packed.grid, static_cast<uint32_t>(device->smCount()));
+}
+
+llvm::Error Module::launch(llvm::ArrayRef<ArrayArg> args,
+                           StreamHandle stream) const {
+  llvm::Expected<PackedArguments> packed = pack(args);
   if (!packed)
     return packed.takeError();
   return launch(*packed, stream);
@@ -123,18 +214,31 @@ llvm::Error Module::launch(const PackedArguments &packed,
                            StreamHandle stream) const {
   if (packed.grid == 0)
     return llvm::Error::success();
-  llvm::SmallVector<void *, 40> params;
+  std::vector<EncodedTensorMap> encoded;
+  llvm::ArrayRef<EncodedTensorMap> maps = packed.encodedMaps;
+  if (maps.empty()) {
+    if (llvm::Error error = encode(packed.tensorMaps, encoded))
+      return error;
+    maps = encoded;
+  }
+  llvm::SmallVector<void *, 48> params;
   for (const uint64_t &slot : packed.slots)
     params.push_back(const_cast<uint64_t *>(&slot));
+  for (const EncodedTensorMap &map : maps)
+    params.push_back(const_cast<EncodedTensorMap *>(&map));
+  Pointer counter = info.persistent ? scratch->takeCounter() : 0;
+  if (info.persistent)
+    params.push_back(&counter);
   const Driver &driver = device->driver();
+  uint32_t grid = gridOf(packed);
   Result result = driver.launchKernel(
-      function, packed.grid, 1, 1, packed.threads, 1, 1,
+      function, grid, 1, 1, packed.threads, 1, 1,
       static_cast<unsigned>(info.sharedBytes), stream, params.data(), nullptr);
   if (result == 0)
     return llvm::Error::success();
   return driver.check(
       result, kernelWhere(kernelName, *device),
       fmt::format("cuLaunchKernel of {} blocks, {} threads, {} shared bytes",
-                  packed.grid, packed.threads, info.sharedBytes),
+                  grid, packed.threads, info.sharedBytes),
       "an earlier kernel may have failed: run it under compute-sanitizer");
 }

@@ -110,8 +110,7 @@ llvm::Expected<Arrays *> Bench::prepare(const Cell &cell) {
 
 llvm::Expected<double> Bench::time(const Module &module,
                                    llvm::ArrayRef<ArrayArg> args) {
-  llvm::Expected<PackedArguments> packed =
-      packArguments(module.name(), module.manifest(), args);
+  llvm::Expected<PackedArguments> packed = module.pack(args);
   if (!packed)
     return packed.takeError();
   auto launches = [&](int count) {

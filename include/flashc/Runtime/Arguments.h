@@ -2,6 +2,7 @@
 #ifndef FLASHC_RUNTIME_ARGUMENTS_H
 #define FLASHC_RUNTIME_ARGUMENTS_H
 
+#include "flashc/Runtime/TensorMaps.h"
 #include "flashc/Support/KernelImage.h"
 
 #include "llvm/ADT/ArrayRef.h"
@@ -21,11 +22,17 @@ struct ArrayArg {
 
 /// Parameters in the order and the sizes that the kernel has them.
 struct PackedArguments {
-  /// Blocks of the one-dimensional grid. 0: nothing is to be launched.
+  /// Tiles: the blocks of the one-dimensional grid, of which a launch of a
+  /// persistent kernel takes fewer. 0: nothing is to be launched.
   uint32_t grid = 0;
   uint32_t threads = 0;
   /// One slot a parameter; a 32-bit one uses the low half.
   std::vector<uint64_t> slots;
+  /// The manifest's tensor maps, in its order.
+  std::vector<TensorMapDescription> tensorMaps;
+  /// The same as the driver has them. `Module::pack` makes them; while they are
+  /// missing, each launch does.
+  std::vector<EncodedTensorMap> encodedMaps;
 };
 
 /// Check the arrays against the manifest and against each other, and lay out
@@ -33,7 +40,8 @@ struct PackedArguments {
 /// wrong number of arrays, ranks, static sizes and strides (a last stride that
 /// is not 1 among them), sizes that disagree between arrays, null pointers,
 /// addresses and strides that are not a multiple of the manifest's alignment,
-/// outputs that overlap themselves, and grids past 2^31 - 1 blocks.
+/// outputs that overlap themselves, grids past 2^31 - 1 blocks, and what
+/// `describeTensorMap` refuses.
 llvm::Expected<PackedArguments> packArguments(const std::string &kernel,
                                               const Manifest &manifest,
                                               llvm::ArrayRef<ArrayArg> args);

@@ -69,11 +69,20 @@ using Pointer = uint64_t; // CUdeviceptr
   X(eventSynchronize, cuEventSynchronize, (EventHandle))                       \
   X(eventElapsedTime, cuEventElapsedTime, (float *, EventHandle, EventHandle))
 
+// Null where the driver is older than they are.
+#define FLASHC_OPTIONAL_DRIVER_FUNCTIONS(X)                                    \
+  X(tensorMapEncodeTiled, cuTensorMapEncodeTiled,                              \
+    (void *map, int elementType, uint32_t rank, void *address,                 \
+     const uint64_t *sizes, const uint64_t *byteStrides, const uint32_t *box,  \
+     const uint32_t *elementStrides, int interleave, int swizzle,              \
+     int l2Promotion, int fill))
+
 /// The driver's functions; a test fills them with its own.
 struct Driver {
 #define FLASHC_DECLARE(field, symbol, parameters)                              \
   Result(*field) parameters = nullptr;
   FLASHC_DRIVER_FUNCTIONS(FLASHC_DECLARE)
+  FLASHC_OPTIONAL_DRIVER_FUNCTIONS(FLASHC_DECLARE)
 #undef FLASHC_DECLARE
 
   /// Load the library and start the driver. Fails, with the loader's or the

@@ -5,16 +5,24 @@
 #include "flashc/Runtime/Arguments.h"
 #include "flashc/Runtime/Device.h"
 
+#include <atomic>
+
 namespace flashc {
 
 /// A loaded kernel. The device must outlive it. Loading and launching from
 /// several threads at once is safe where each has made the device current.
+///
+/// Of a persistent kernel, 4096 launches of one module may be under way at
+/// once: each takes the next of that many tile counters in turn.
 class Module {
 public:
   /// Load a cubin if the image has one for exactly this device, else let the
-  /// driver compile the PTX; ask for the manifest's shared memory. Fails on a
-  /// device that is older than the image or has too little shared memory, and
-  /// on what the driver refuses, with its log.
+  /// driver compile the PTX; ask for the manifest's shared memory; allocate the
+  /// counters of a persistent kernel, which waits for the device. Fails on a
+  /// device that is older than the image (or, for an image of sm_90a, another
+  /// than that) or has too little shared memory, where the driver is too old
+  /// for tensor maps and the kernel has some, and on what the driver refuses,
+  /// with its log.
   static llvm::Expected<Module> load(const Device &device,
                                      const KernelImage &image);
   Module(Module &&other) noexcept { swap(other); }
@@ -35,9 +43,12 @@ public:
   /// kernel itself show at the next `Device::synchronize`.
   llvm::Error launch(llvm::ArrayRef<ArrayArg> args,
                      cuda::StreamHandle stream = nullptr) const;
-  /// As above, with arguments that `packArguments` has made before.
+  /// As above, with arguments that `pack` or `packArguments` has made before.
   llvm::Error launch(const PackedArguments &packed,
                      cuda::StreamHandle stream = nullptr) const;
+  /// `packArguments`, and the tensor maps encoded, for launches of this module
+  /// with the same arrays: encoding four takes about a microsecond.
+  llvm::Expected<PackedArguments> pack(llvm::ArrayRef<ArrayArg> args) const;
 
 private:
   Module() = default;
@@ -49,9 +60,23 @@ private:
     std::swap(function, other.function);
     std::swap(registerCount, other.registerCount);
     std::swap(spillBytes, other.spillBytes);
+    std::swap(scratch, other.scratch);
   }
   llvm::Error loadImage(const KernelImage &image);
   llvm::Error prepareFunction();
+  llvm::Error allocateScratch();
+  llvm::Error encode(llvm::ArrayRef<TensorMapDescription> maps,
+                     std::vector<EncodedTensorMap> &encoded) const;
+  uint32_t gridOf(const PackedArguments &packed) const;
+
+  /// Device memory of the kernel's own, all zeros between launches: the tile
+  /// counters, then a row that arrays without elements are mapped to.
+  struct Scratch {
+    DeviceBuffer buffer;
+    std::atomic<uint32_t> nextCounter{0};
+    cuda::Pointer zeroRow = 0;
+    cuda::Pointer takeCounter();
+  };
 
   const Device *device = nullptr;
   std::string kernelName;
@@ -59,6 +84,7 @@ private:
   cuda::ModuleHandle module = nullptr;
   cuda::FunctionHandle function = nullptr;
   int registerCount = 0, spillBytes = 0;
+  std::unique_ptr<Scratch> scratch;
 };
 
 } // namespace flashc

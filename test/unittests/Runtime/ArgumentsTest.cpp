@@ -158,6 +158,46 @@ TEST_CASE(
                  "more than the 2147483647 blocks of a grid; split the batch"));
 }
 
+TEST_CASE("arguments: tensor maps in the manifest's order") {
+  Manifest m = manifest();
+  m.producerWarps = 4;
+  m.tensorMaps = {{1, 64}, {0, 128}};
+  PackedArguments packed = llvm::cantFail(packArguments("fwd", m, arrays()));
+  CHECK(packed.threads == 256);
+  REQUIRE(packed.tensorMaps.size() == 2);
+  CHECK(packed.tensorMaps[0].address == 0x2000);
+  CHECK(packed.tensorMaps[0].box[1] == 64);
+  CHECK(packed.tensorMaps[1].address == 0x1000);
+  CHECK(packed.tensorMaps[1].sizes ==
+        llvm::SmallVector<uint64_t, 5>{64, 100, 1, 6, 2});
+  CHECK(packed.encodedMaps.empty()); // that takes a driver
+  CHECK_THAT(errorAfter([](Manifest &m, auto &args) {
+               m.alignment = 8;
+               m.tensorMaps = {{0, 64}};
+               args[0].pointer = 0x1008;
+             }),
+             Catch::Contains("16 bytes that its tensor map needs"));
+}
+
+TEST_CASE("arguments: an alignment of 16 is what tensor maps need") {
+  // Rows of 80 and 144 bytes are multiples of 16, so their strides are too.
+  for (int64_t headDim : {40, 72}) {
+    Manifest m = manifest();
+    m.params.resize(1);
+    m.params[0].shape[3] = headDim;
+    m.tensorMaps = {{0, 64}};
+    int64_t row = 6 * headDim + 8;
+    std::vector<ArrayArg> args = {
+        {0x1000, {2, 6, 100, headDim}, {100 * row, headDim, row, 1}}};
+    CHECK(llvm::cantFail(packArguments("fwd", m, args)).tensorMaps.size() == 1);
+    args[0].strides[2] += 4;
+    auto packed = packArguments("fwd", m, args);
+    REQUIRE(!packed);
+    CHECK_THAT(llvm::toString(packed.takeError()),
+               Catch::Contains("which is not a multiple of 16; copy it"));
+  }
+}
+
 TEST_CASE("arguments: a smaller alignment takes what a larger refuses") {
   CHECK(errorAfter([](Manifest &m, auto &args) {
           m.alignment = 2;

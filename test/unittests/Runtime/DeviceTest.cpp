@@ -4,6 +4,7 @@
 #include "flashc/Runtime/Module.h"
 
 #include <cstring>
+#include <functional>
 #include <map>
 
 using namespace flashc;
@@ -14,7 +15,10 @@ struct Seen {
   std::vector<std::string> calls;
   std::map<std::string, int> failing;
   std::vector<uint64_t> params;
+  /// Looks at the parameters of each launch.
+  std::function<void(void **)> onLaunch;
   int sm = 80, shared = 166912, allocated = 0;
+  size_t filled = 0;
   int call(std::string name) {
     calls.push_back(name);
     return failing.count(name) ? failing[name] : 0;
@@ -62,8 +66,24 @@ std::shared_ptr<cuda::Driver> fakeDriver() {
   d->memcpyDtoH = [](void *, uint64_t, size_t) {
     return seen.call("download");
   };
-  d->memsetD8 = [](uint64_t, unsigned char, size_t) {
-    return seen.call("fill");
+  d->memsetD8 = [](uint64_t, unsigned char byte, size_t bytes) {
+    seen.filled = bytes;
+    return seen.call(byte ? "fill" : "fill with zeros");
+  };
+  // A map that says what it was made of.
+  d->tensorMapEncodeTiled = [](void *map, int type, uint32_t rank,
+                               void *address, const uint64_t *sizes,
+                               const uint64_t *, const uint32_t *box,
+                               const uint32_t *steps, int interleave,
+                               int swizzle, int promotion, int fill) {
+    auto *words = static_cast<uint64_t *>(map);
+    words[0] = reinterpret_cast<uint64_t>(address);
+    words[1] = sizes[1];
+    words[2] = box[1];
+    bool usual = reinterpret_cast<uint64_t>(map) % 64 == 0 && type == 6 &&
+                 rank == 5 && steps[4] == 1 && interleave == 0 &&
+                 swizzle == 3 && promotion == 3 && fill == 0;
+    return seen.call(usual ? "encode" : "encode something else");
   };
   d->moduleLoadDataEx = [](void **module, const void *image, unsigned, int *,
                            void **values) {
@@ -89,6 +109,8 @@ std::shared_ptr<cuda::Driver> fakeDriver() {
                        void **params, void **) {
     seen.params = {*static_cast<uint64_t *>(params[0]),
                    *static_cast<uint32_t *>(params[1])};
+    if (seen.onLaunch)
+      seen.onLaunch(params);
     return seen.call("launch " + std::to_string(x) + " " +
                      std::to_string(threads) + " " + std::to_string(shared));
   };
@@ -110,6 +132,28 @@ KernelImage image() {
   image.manifest.warps = 4;
   image.manifest.sharedBytes = 81920;
   return image;
+}
+
+/// A persistent kernel of two arrays, both with tensor maps.
+KernelImage hopperImage() {
+  KernelImage hopper = image();
+  hopper.arch = "sm_90a";
+  hopper.cubin = "cubin";
+  Manifest &m = hopper.manifest;
+  m.params.push_back(m.params[0]);
+  m.params[1].kind = ParamKind::Key;
+  m.tensorMaps = {{1, 96}, {0, 128}};
+  m.persistent = true;
+  m.producerWarps = 4;
+  return hopper;
+}
+
+ArrayArg bhsd(uint64_t at, int64_t batch, int64_t length) {
+  return {at, {batch, 1, length, 64}, {length * 64, length * 64, 64, 1}};
+}
+
+int64_t countCalls(llvm::StringRef name) {
+  return std::count(seen.calls.begin(), seen.calls.end(), name);
 }
 
 template <typename T> std::string errorOf(llvm::Expected<T> value) {
@@ -227,6 +271,123 @@ TEST_CASE(
       llvm::toString(module.launch({{0x4000, {1, 1, 65, 64}, {0, 0, 64, 1}}})),
       Catch::Contains("kernel 'fwd' on Fake 1: cuLaunchKernel of 2 blocks, 128 "
                       "threads, 81920 shared bytes failed"));
+}
+
+TEST_CASE("module: code of sm_90a is for that GPU alone") {
+  auto driver = fakeDriver();
+  seen.sm = 90;
+  auto device = llvm::cantFail(Device::open(driver, 0));
+  llvm::cantFail(Module::load(*device, hopperImage()));
+  CHECK(countCalls("cubin") == 1);
+  seen.sm = 100;
+  auto newer = llvm::cantFail(Device::open(driver, 0));
+  CHECK(errorOf(Module::load(*newer, hopperImage())) ==
+        "kernel 'fwd' is for sm_90a, which no other GPU runs, but Fake 1 is "
+        "sm_100; compile it with --arch=sm_90");
+  seen.sm = 80;
+  auto older = llvm::cantFail(Device::open(driver, 0));
+  CHECK_THAT(errorOf(Module::load(*older, hopperImage())),
+             Catch::Contains("needs sm_90, but Fake 1 is sm_80"));
+}
+
+TEST_CASE("module: a driver without tensor maps is refused where it matters") {
+  auto driver = fakeDriver();
+  seen.sm = 90;
+  driver->tensorMapEncodeTiled = nullptr;
+  auto device = llvm::cantFail(Device::open(driver, 0));
+  llvm::cantFail(Module::load(*device, image()));
+  CHECK(errorOf(Module::load(*device, hopperImage())) ==
+        "kernel 'fwd' on Fake 1 needs cuTensorMapEncodeTiled, which its CUDA "
+        "driver does not have; install a driver of CUDA 12 or newer, or "
+        "compile with --arch=sm_80");
+}
+
+TEST_CASE("module: maps and a counter follow the arrays' parameters") {
+  auto driver = fakeDriver();
+  seen.sm = 90;
+  auto device = llvm::cantFail(Device::open(driver, 0));
+  {
+    Module module = llvm::cantFail(Module::load(*device, hopperImage()));
+    CHECK(seen.filled == 4096 * 16 + 64 * 2);
+    CHECK(countCalls("fill with zeros") == 1);
+    CHECK(seen.calls.back() == "synchronize");
+    std::vector<uint64_t> words, counters;
+    // Each array has a pointer, three sizes and three strides.
+    seen.onLaunch = [&](void **params) {
+      for (int map : {14, 15})
+        words.insert(words.end(), static_cast<uint64_t *>(params[map]),
+                     static_cast<uint64_t *>(params[map]) + 3);
+      counters.push_back(*static_cast<uint64_t *>(params[16]));
+    };
+    std::vector<ArrayArg> args = {bhsd(0x4000, 3, 70), bhsd(0x8000, 3, 50)};
+    llvm::cantFail(module.launch(args));
+    CHECK(seen.calls.back() == "launch 6 256 81920"); // 6 tiles
+    CHECK(words == std::vector<uint64_t>{0x8000, 50, 96, 0x4000, 70, 128});
+    // Without keys: a map of the zeros behind the counters.
+    args[1] = {0, {3, 1, 0, 64}, {0, 0, 64, 1}};
+    words.clear();
+    llvm::cantFail(module.launch(args));
+    CHECK(words ==
+          std::vector<uint64_t>{0x1000 + 4096 * 16, 1, 96, 0x4000, 70, 128});
+    CHECK(counters == std::vector<uint64_t>{0x1000, 0x1010});
+    CHECK(countCalls("encode") == 4);
+  }
+  CHECK(seen.allocated == 0);
+}
+
+TEST_CASE("module: a persistent grid has a block a multiprocessor at most") {
+  auto driver = fakeDriver();
+  seen.sm = 90;
+  auto device = llvm::cantFail(Device::open(driver, 0));
+  Module module = llvm::cantFail(Module::load(*device, hopperImage()));
+  llvm::cantFail(module.launch({bhsd(0x4000, 4, 70), bhsd(0x8000, 4, 70)}));
+  CHECK(seen.calls.back() == "launch 7 256 81920"); // of 8 tiles
+}
+
+TEST_CASE("module: 4096 launches have counters of their own") {
+  auto driver = fakeDriver();
+  seen.sm = 90;
+  auto device = llvm::cantFail(Device::open(driver, 0));
+  Module module = llvm::cantFail(Module::load(*device, hopperImage()));
+  std::vector<uint64_t> counters;
+  seen.onLaunch = [&](void **params) {
+    counters.push_back(*static_cast<uint64_t *>(params[16]));
+  };
+  PackedArguments packed =
+      llvm::cantFail(module.pack({bhsd(0x4000, 1, 70), bhsd(0x8000, 1, 70)}));
+  for (int n = 0; n < 4098; ++n)
+    llvm::cantFail(module.launch(packed));
+  CHECK(countCalls("encode") == 2); // once for all launches
+  CHECK(counters[4095] == 0x1000 + 4095 * 16);
+  CHECK(counters[4096] == 0x1000);
+  CHECK(counters[4097] == 0x1010);
+}
+
+TEST_CASE("module: arguments packed without a driver are encoded by a launch") {
+  auto driver = fakeDriver();
+  seen.sm = 90;
+  auto device = llvm::cantFail(Device::open(driver, 0));
+  Module module = llvm::cantFail(Module::load(*device, hopperImage()));
+  std::vector<ArrayArg> args = {bhsd(0x4000, 1, 70), bhsd(0x8000, 1, 70)};
+  PackedArguments packed =
+      llvm::cantFail(packArguments("fwd", module.manifest(), args));
+  llvm::cantFail(module.launch(packed));
+  llvm::cantFail(module.launch(packed));
+  CHECK(countCalls("encode") == 4);
+  seen.failing["encode"] = 1;
+  CHECK(llvm::toString(module.launch(packed)) ==
+        "kernel 'fwd' on Fake 1: cuTensorMapEncodeTiled of sizes "
+        "64x70x1x1x1, strides of 128, 128, 128, 128 bytes, boxes of "
+        "64x96x1x1x1 at 0x8000 failed with CUDA_ERROR_FAKE (made up, code 1); "
+        "pass contiguous copies of the arrays");
+}
+
+TEST_CASE("module: neither maps nor a counter, no memory of its own") {
+  auto driver = fakeDriver();
+  auto device = llvm::cantFail(Device::open(driver, 0));
+  Module module = llvm::cantFail(Module::load(*device, image()));
+  CHECK(seen.allocated == 0);
+  CHECK(countCalls("synchronize") == 0);
 }
 
 TEST_CASE("GPU: a real device opens and copies") {
