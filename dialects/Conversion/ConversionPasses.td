@@ -13,11 +13,12 @@ def ConvertAttnToTile : Pass<"convert-attn-to-tile", "::mlir::ModuleOp"> {
     without attention stay as they are.
   }];
   let options = [
-    Option<"arch", "arch", "std::string", "\"sm_80\"", "target: cpu, sm_75, sm_80, sm_86, sm_89, sm_90">,
+    Option<"arch", "arch", "std::string", "\"sm_80\"", "target: cpu, sm_75, sm_80, sm_86, sm_89, sm_90, sm_90a">,
     Option<"sram", "sram", "int64_t", "0", "bytes of on-chip memory of one block; 0: what the target has">,
     Option<"tiles", "tiles", "std::string", "\"auto\"", "auto, paper, or QxK such as 128x64">,
     Option<"stages", "stages", "int64_t", "0", "depth of the K and V rings; 0: chosen">,
-    Option<"warps", "warps", "int64_t", "0", "warps of a block; 0: chosen">];
+    Option<"warps", "warps", "int64_t", "0", "warps of a block; 0: chosen">,
+    Option<"alignment", "alignment", "int64_t", "0", "bytes that the views' bases and strides are multiples of; 0: 16">];
   let dependentDialects = ["::flashc::tile::TileDialect", "::mlir::scf::SCFDialect", "::mlir::arith::ArithDialect",
                            "::mlir::memref::MemRefDialect", "::mlir::affine::AffineDialect"];
 }

@@ -8,6 +8,7 @@
 //===----------------------------------------------------------------------===//
 #include "flashc/Analysis/Schedule.h"
 
+#include "RoleSchedule.h"
 #include "ScheduleCost.h"
 #include "ScheduleSpace.h"
 
@@ -148,6 +149,8 @@ llvm::Expected<Schedule> Chooser::chooseExact() const {
 llvm::Expected<Schedule> Chooser::choose() {
   if (llvm::Error error = checkRequest())
     return error;
+  if (std::optional<Schedule> schedule = chooseRoles(request, target))
+    return *schedule;
   if (request.tiles == "auto")
     return chooseAuto();
   if (request.tiles == "paper")

@@ -5,7 +5,7 @@
 #include "flashc/Analysis/Schedule.h"
 #include "flashc/Compiler/MaskText.h"
 #include "flashc/Dialect/Tile/IR/Tile.h"
-#include "flashc/Dialect/Warp/IR/Warp.h"
+#include "flashc/Dialect/Warp/IR/TensorMaps.h"
 #include "flashc/Support/Error.h"
 
 using namespace mlir;
@@ -90,5 +90,9 @@ void flashc::describeWarp(ModuleOp module, Manifest &manifest) {
   for (auto kernel : module.getOps<warp::KernelOp>()) {
     manifest.warps = kernel.getWarps();
     manifest.sharedBytes = kernel.getSharedBytes().value_or(0);
+    manifest.persistent = kernel.getGroups().has_value();
+    manifest.producerWarps = kernel.getAllWarps() - kernel.getWarps();
+    for (const warp::TensorMap &map : warp::getTensorMaps(kernel))
+      manifest.tensorMaps.push_back({int64_t(map.argument), map.rows});
   }
 }

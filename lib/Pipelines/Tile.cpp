@@ -21,6 +21,7 @@ void flashc::buildTilePipeline(OpPassManager &manager,
   toTile.tiles = options.tiles;
   toTile.stages = options.stages;
   toTile.warps = options.warps;
+  toTile.alignment = options.alignment;
   manager.addPass(createConvertAttnToTile(toTile));
   manager.addPass(tile::createTileSplitLoops());
   // Bounds that are equal only after folding must meet as one value, so that

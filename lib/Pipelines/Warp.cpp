@@ -28,8 +28,13 @@ void flashc::buildWarpPipeline(OpPassManager &manager,
   manager.addPass(createConvertTileToWarp());
   manager.addPass(createCanonicalizerPass());
   manager.addPass(createCSEPass());
+  // Kernels without roles have puts and counts, those with roles stages,
+  // settles and turns; each pass leaves the others alone.
   manager.addPass(warp::createWarpPlacePuts());
   manager.addPass(warp::createWarpCountGroups());
+  manager.addPass(warp::createWarpAssignStages());
+  manager.addPass(warp::createWarpPlaceSettles());
+  manager.addPass(warp::createWarpOrderGroups());
   warp::WarpAllocateSharedOptions shared;
   shared.budget = getBudget(options);
   manager.addPass(warp::createWarpAllocateShared(shared));

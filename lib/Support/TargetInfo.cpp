@@ -44,7 +44,8 @@ TargetInfo cpu() {
 }
 
 constexpr llvm::StringRef kArchs[] = {"cpu",   "sm_75", "sm_80",
-                                      "sm_86", "sm_89", "sm_90"};
+                                      "sm_86", "sm_89", "sm_90",
+                                      "sm_90a"};
 
 std::optional<TargetInfo> find(llvm::StringRef arch) {
   if (arch == "cpu")
@@ -59,6 +60,12 @@ std::optional<TargetInfo> find(llvm::StringRef arch) {
     return gpu(89, 100, kKiB, 48, 142); // L40S
   if (arch == "sm_90")
     return gpu(90, 228, kKiB, 64, 132); // H100, H200
+  if (arch == "sm_90a") {
+    TargetInfo target = gpu(90, 228, kKiB, 64, 132);
+    target.arch = arch.str();
+    target.hasRoles = true;
+    return target;
+  }
   return std::nullopt;
 }
 } // namespace

@@ -12,6 +12,7 @@
 #include "llvm/Support/Error.h"
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 namespace flashc {
@@ -32,6 +33,22 @@ struct ScheduleRequest {
   /// Depth of the K and V rings, and warps of a block; 0: chosen.
   int64_t stages = 0;
   int64_t warps = 0;
+  /// Bytes that addresses and strides are multiples of; 0: 16.
+  int64_t alignment = 0;
+};
+
+/// When the accumulator follows a new row maximum, as `#tile.roles` has it.
+enum class RescaleKind { Lazy, Late, Always };
+
+/// `#tile.roles` as a plain struct.
+struct RoleChoices {
+  int64_t groups = 0;
+  int64_t producerRegisters = 0;
+  int64_t consumerRegisters = 0;
+  bool overlap = true;
+  bool turns = false;
+  RescaleKind rescale = RescaleKind::Lazy;
+  bool apart = false;
 };
 
 /// `#tile.schedule` as a plain struct, with what it was found to need.
@@ -47,6 +64,8 @@ struct Schedule {
   int64_t sharedBytes = 0;
   /// 32-bit registers a thread needs by estimate; 0 on the CPU.
   int64_t registersEstimate = 0;
+  /// Whether and how the block's warps have roles.
+  std::optional<RoleChoices> roles = std::nullopt;
 };
 
 /// Columns of every tile are padded to this, the K of one tensor core step.

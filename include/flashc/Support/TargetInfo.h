@@ -14,7 +14,8 @@ namespace flashc {
 /// One target. Everything about a machine that may change generated code is a
 /// field here, and therefore part of a cache key.
 struct TargetInfo {
-  /// "cpu", "sm_75", "sm_80", "sm_86", "sm_89" or "sm_90".
+  /// "cpu", "sm_75", "sm_80", "sm_86", "sm_89", "sm_90" or
+  /// "sm_90a".
   std::string arch;
   bool isCPU = false;
   /// 80 for sm_80; 0 for the CPU.
@@ -38,6 +39,8 @@ struct TargetInfo {
   bool hasBF16Mma = false;
   /// mma.sync m16n8k16 on f16 (sm_80 on; sm_75 has m16n8k8).
   bool hasMmaK16 = false;
+  /// wgmma, TMA and setmaxnreg (sm_90a): kernels whose warps have roles.
+  bool hasRoles = false;
 };
 
 /// The archs that `lookupTarget` knows, the CPU first.

@@ -145,6 +145,18 @@ struct ConvertAttnToTile : impl::ConvertAttnToTileBase<ConvertAttnToTile> {
   ScheduleRequest getRequest(attn::ForwardOp op);
 };
 
+tile::RolesAttr getRoles(const Schedule &schedule, MLIRContext *context) {
+  if (!schedule.roles)
+    return {};
+  const RoleChoices &roles = *schedule.roles;
+  auto rescale = roles.rescale == RescaleKind::Lazy   ? tile::Rescale::Lazy
+                 : roles.rescale == RescaleKind::Late ? tile::Rescale::Late
+                                                      : tile::Rescale::Always;
+  return tile::RolesAttr::get(context, roles.groups, roles.producerRegisters,
+                              roles.consumerRegisters, roles.overlap,
+                              roles.turns, rescale, roles.apart);
+}
+
 ScheduleRequest ConvertAttnToTile::getRequest(attn::ForwardOp op) {
   ScheduleRequest request;
   request.headDim = op.getHeadDim();
@@ -158,6 +170,7 @@ ScheduleRequest ConvertAttnToTile::getRequest(attn::ForwardOp op) {
   request.tiles = tiles;
   request.stages = stages;
   request.warps = warps;
+  request.alignment = alignment;
   return request;
 }
 
@@ -184,7 +197,7 @@ LogicalResult ConvertAttnToTile::convert(func::FuncOp func,
   auto attr = tile::ScheduleAttr::get(&getContext(), schedule->q, schedule->kv,
                                       schedule->stages, schedule->warps,
                                       schedule->qInRegisters, schedule->sram,
-                                      tile::RolesAttr());
+                                      getRoles(*schedule, &getContext()));
   tile::KernelOp kernel = createKernel(b, func, op, attr);
   Block *entry = b.createBlock(
       &kernel.getBody(), {}, kernel.getArgumentTypes(),

@@ -165,9 +165,9 @@ void KernelEmitter::decodeTile(warp::TilesOp op, Value tile,
   }
   auto [batch, head] = divide(batchHead, counts.heads);
   Block &body = op.getBody().front();
-  for (auto [argument, value] :
-       llvm::zip(body.getArguments(), ValueRange{batch, head, block}))
-    scalars.map(argument, toIndex(value));
+  Value coordinates[] = {batch, head, block};
+  for (auto [i, value] : llvm::enumerate(coordinates))
+    scalars.map(body.getArgument(i), toIndex(value));
 }
 
 KernelEmitter::TileCounts KernelEmitter::countTiles() {

@@ -96,7 +96,7 @@ LogicalResult StageAssigner::runFor(scf::ForOp loop, Stages &stages) {
         Stages body = stages;
         setStages(body, rings,
                   SmallVector<Value>(arguments.begin(), arguments.end()));
-        inside = run(*arguments.front().getOwner(), body);
+        inside = run(*loop.getBody(), body);
         return flatten(body, rings);
       }));
   if (failed(inside))
