@@ -193,6 +193,7 @@ def Warp_EmitOp : Warp_Op<"emit", [MemoryEffects<[MemRead, MemWrite]>]> {
 def Warp_AliasOp : Warp_Op<"alias", [Pure]> {
   let summary = "The bytes of a buffer as a buffer of another, not larger, shape";
   let description = [{
+    Each part begins where the buffer's part does.
     ```mlir
     %ob = warp.alias %q : !warp.buffer<128x192xf16, 64, parts = 2> -> !warp.buffer<128x128xf16, 64, parts = 2>
     ```

@@ -32,7 +32,7 @@ constexpr int64_t kGroupRows = 64;
 /// Barriers and the queue of tiles, generously.
 constexpr int64_t kBarrierBytes = 512;
 /// Keys of a problem that the choice is made for.
-constexpr double kTypicalKeys = 900;
+constexpr double kTypicalKeys = 800;
 
 int64_t padded(int64_t columns) {
   return llvm::alignTo(columns, kTileColumnStep);
@@ -111,7 +111,8 @@ double RoleChooser::cost(const Schedule &s) const {
   double hidden = kHidden[s.roles->groups] * products();
   double score = products() + std::max(0.0, softmax() - hidden) + 192.0 / s.kv;
   // A block's part past the diagonal, or past the last key, is for nothing.
-  double waste = request.isMasked ? double(s.kv) / kTypicalKeys : 0;
+  double waste =
+      request.isMasked ? double(s.q + s.kv) / kTypicalKeys : 0;
   return score * (1 + waste);
 }
 

@@ -17,14 +17,17 @@ std::vector<TestCase> select(llvm::StringRef prefix) {
   return out;
 }
 
-void runCases(llvm::StringRef prefix, size_t atLeast) {
+void runCases(llvm::StringRef prefix, size_t atLeast,
+              const std::string &arch = "sm_80") {
   std::unique_ptr<GpuHarness> gpu = GpuHarness::open();
   if (!gpu)
     FLASHC_SKIP("no GPU");
+  if (arch == "sm_90a" && gpu->device().sm() != 90)
+    FLASHC_SKIP("the GPU is no Hopper");
   std::vector<TestCase> tests = select(prefix);
   CHECK(tests.size() >= atLeast);
   Judge judge;
-  for (const std::string &wrong : gpu->runAll(tests, "sm_80", judge))
+  for (const std::string &wrong : gpu->runAll(tests, arch, judge))
     FAIL_CHECK(wrong);
 }
 } // namespace
@@ -61,6 +64,12 @@ TEST_CASE("GPU case 14: a grid past 65535 blocks", "[cases]") {
 }
 TEST_CASE("GPU case 15: views that kernels read in place", "[cases]") {
   runCases("case 15:", 2);
+}
+
+TEMPLATE_TEST_CASE_SIG("GPU case as sm_90a PTX", "[cases][hopper]",
+                       ((int Number), Number), 1, 2, 4, 6, 7, 8, 9, 10, 11, 12,
+                       13, 14, 15) {
+  runCases("case " + std::to_string(Number) + ":", 1, "sm_90a");
 }
 
 TEST_CASE("GPU case 15: views that must be copied or recompiled for",

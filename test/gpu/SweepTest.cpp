@@ -59,6 +59,20 @@ TEMPLATE_TEST_CASE_SIG("GPU sweep: 64 of 512 draws as sm_80 PTX", "[sweep]",
   sweep(*gpu, "sm_80", tests);
 }
 
+TEMPLATE_TEST_CASE_SIG("GPU sweep: 64 of 512 draws as sm_90a PTX",
+                       "[sweep][hopper]", ((int Part), Part), 0, 1, 2, 3, 4, 5,
+                       6, 7) {
+  std::unique_ptr<GpuHarness> gpu = GpuHarness::open();
+  if (!gpu)
+    FLASHC_SKIP("no GPU");
+  if (gpu->device().sm() != 90)
+    FLASHC_SKIP("the GPU is no Hopper");
+  std::vector<TestCase> tests;
+  for (uint64_t seed = 4000 + Part; seed < 4512; seed += 8)
+    tests.push_back(std::move(gpuDraws(seed, 1, {.kernels = 192}).front()));
+  sweep(*gpu, "sm_90a", tests);
+}
+
 TEMPLATE_TEST_CASE_SIG("GPU sweep: 24 draws as PTX of another arch", "[sweep]",
                        ((int SM), SM), 75, 86, 89, 90) {
   std::unique_ptr<GpuHarness> gpu = GpuHarness::open();

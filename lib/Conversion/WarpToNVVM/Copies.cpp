@@ -22,7 +22,9 @@ int64_t KernelEmitter::copyBytes(MemRefType view) const {
 }
 
 void KernelEmitter::emitAlloc(warp::AllocOp op) {
-  buffers[op.getBuffer()] = gep(shared, op.getOffset().value_or(0));
+  int64_t offset = op.getOffset().value_or(0);
+  buffers[op.getBuffer()] =
+      kernel.getGroups() ? sharedAt(offset) : gep(shared, offset);
 }
 
 void KernelEmitter::emitChannel(warp::ChannelOp op) {

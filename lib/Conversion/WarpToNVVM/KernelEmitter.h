@@ -185,7 +185,10 @@ private:
   Value ringBarrier(warp::RingOp ring, Value stage, Value part, bool full);
   void awaitBarrier(Value barrier, Value parity);
   void arriveOnce(Value barrier);
-  Value sharedAddress(Value pointer); // i32
+  /// i32 addresses in shared memory; `buffers` of kernels with roles are such.
+  Value sharedAt(int64_t offset);
+  Value sharedAt(int64_t offset, Value more);
+  Value partAddress(Value buffer);
   Value shuffleFirst(Value value);    // lane 0's
 
   // Wgmma.cpp: products of warpgroups.

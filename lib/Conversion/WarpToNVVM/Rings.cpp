@@ -15,8 +15,14 @@ static constexpr int64_t kFirstTurn = 1, kFirstGroup = 8;
 static constexpr uint64_t kReadOnce = 0x12F0000000000000,
                           kReadAgain = 0x14F0000000000000;
 
-Value KernelEmitter::sharedAddress(Value pointer) {
-  return LLVM::PtrToIntOp::create(b, b.getI32Type(), pointer);
+// Shared addresses are 32 bits wide here: half of what a pointer's arithmetic
+// takes.
+Value KernelEmitter::sharedAt(int64_t offset) {
+  Value base = LLVM::PtrToIntOp::create(b, b.getI32Type(), shared);
+  return offset ? arith::AddIOp::create(b, base, i32(offset)) : base;
+}
+Value KernelEmitter::sharedAt(int64_t offset, Value more) {
+  return arith::AddIOp::create(b, sharedAt(offset), more);
 }
 
 Value KernelEmitter::shuffleFirst(Value value) {
@@ -28,14 +34,14 @@ void KernelEmitter::awaitBarrier(Value barrier, Value parity) {
   asmVoid("{\n.reg .pred p;\nAGAIN:\n"
           "mbarrier.try_wait.parity.shared::cta.b64 p, [$0], $1, 10000000;\n"
           "@p bra.uni DONE;\nbra.uni AGAIN;\nDONE:\n}",
-          "r,r,~{memory}", {sharedAddress(barrier), parity});
+          "r,r,~{memory}", {barrier, parity});
 }
 
 // One arrival a warp, without a branch.
 void KernelEmitter::arriveOnce(Value barrier) {
   asmVoid("{\n.reg .pred p;\nsetp.eq.u32 p, $1, 0;\n"
           "@p mbarrier.arrive.shared::cta.b64 _, [$0];\n}",
-          "r,r,~{memory}", {sharedAddress(barrier), lane});
+          "r,r,~{memory}", {barrier, lane});
 }
 
 // Barrier of a slot's part: the full ones stand first, then the empty ones.
@@ -50,8 +56,8 @@ Value KernelEmitter::ringBarrier(warp::RingOp ring, Value stage, Value part,
                           arith::MulIOp::create(b, stage, i32(type.getParts())),
                           part)
                           .getResult();
-  Value offset = arith::ShLIOp::create(b, index, i32(3));
-  return gep(gep(shared, offset), *ring.getBarriers() + (full ? 0 : 8 * slots));
+  return sharedAt(*ring.getBarriers() + (full ? 0 : 8 * slots),
+                  arith::ShLIOp::create(b, index, i32(3)));
 }
 
 void KernelEmitter::emitAdvance(warp::AdvanceOp op) {
@@ -88,8 +94,9 @@ void KernelEmitter::copyBox(const View &view, Value map, Value target,
   Value row = coordinates[0], head = coordinates[1], batch = coordinates[2];
   bool whole = isWhole(view.type);
   for (int64_t segment = 0; segment < (whole ? 1 : segments); ++segment) {
-    SmallVector<Value> operands = {sharedAddress(gep(target, segment * segmentBytes)),
-                                   map, i32(segment * 64), row};
+    SmallVector<Value> operands = {
+        arith::AddIOp::create(b, target, i32(segment * segmentBytes)), map,
+        i32(segment * 64), row};
     std::string box = "$2, $3, ";
     std::string constraints = "r,l,r,r,";
     if (whole) {
@@ -99,7 +106,7 @@ void KernelEmitter::copyBox(const View &view, Value map, Value target,
     } else {
       box += "$4, $5";
     }
-    operands.append({head, batch, sharedAddress(barrier),
+    operands.append({head, batch, barrier,
                      i64(static_cast<int64_t>(policy))});
     size_t n = operands.size();
     asmVoid(fmt::format(
@@ -122,8 +129,9 @@ LogicalResult KernelEmitter::emitSend(warp::SendOp op) {
   Value stage = scalar(op.getStage()), phase = scalar(op.getPhase());
   Value map = tensorMaps[warp::getTensorMapIndex(mapList, op.getView(),
                                                  slot.getPartRows())];
-  Value base = gep(gep(shared, *ring.getOffset()),
-                   arith::MulIOp::create(b, stage, i32(type.getSlotBytes())));
+  Value base =
+      sharedAt(*ring.getOffset(),
+               arith::MulIOp::create(b, stage, i32(type.getSlotBytes())));
   int64_t partBytes = slot.getBytes() / slot.getParts();
   Value row = toI32(scalar(op.getRow()));
   for (int64_t part = 0; part < slot.getParts(); ++part) {
@@ -131,10 +139,11 @@ LogicalResult KernelEmitter::emitSend(warp::SendOp op) {
                  arith::XOrIOp::create(b, phase, i32(1)));
     Value full = ringBarrier(ring, stage, i32(part), /*full=*/true);
     asmVoid("mbarrier.arrive.expect_tx.shared::cta.b64 _, [$0], $1;",
-            "r,r,~{memory}", {sharedAddress(full), i32(partBytes)});
+            "r,r,~{memory}", {full, i32(partBytes)});
     Value first =
         arith::AddIOp::create(b, row, i32(part * slot.getPartRows()));
-    copyBox(view, map, gep(base, part * partBytes), full,
+    copyBox(view, map, arith::AddIOp::create(b, base, i32(part * partBytes)),
+            full,
             {first, toI32(scalar(op.getHead())), toI32(scalar(op.getBatch()))},
             slot.getShape()[1] / 64, slot.getPartRows() * 128,
             slot.getParts() > 1 ? kReadOnce : kReadAgain);
@@ -152,9 +161,22 @@ LogicalResult KernelEmitter::emitReceive(warp::ReceiveOp op) {
                scalar(op.getPhase()));
   auto type = ring.getRing().getType();
   buffers[op.getBuffer()] =
-      gep(gep(shared, *ring.getOffset()),
-          arith::MulIOp::create(b, stage, i32(type.getSlotBytes())));
+      sharedAt(*ring.getOffset(),
+               arith::MulIOp::create(b, stage, i32(type.getSlotBytes())));
   return success();
+}
+
+// This group's part of a buffer. The parts of an alias begin where those of the
+// buffer itself do: a group may touch its own bytes alone.
+Value KernelEmitter::partAddress(Value buffer) {
+  while (auto alias = buffer.getDefiningOp<warp::AliasOp>())
+    buffer = alias.getBuffer();
+  auto type = cast<warp::BufferType>(buffer.getType());
+  if (type.getParts() == 1)
+    return buffers[buffer];
+  int64_t bytes = type.getBytes() / type.getParts();
+  return arith::AddIOp::create(
+      b, buffers[buffer], arith::MulIOp::create(b, group, i32(bytes)));
 }
 
 void KernelEmitter::emitRelease(warp::ReleaseOp op) {
@@ -195,7 +217,7 @@ void KernelEmitter::stageFragment(warp::EmitOp op, Value part) {
   Value piece = arith::XOrIOp::create(
       b, row8, arith::ShRUIOp::create(b, matrix, i32(1)));
   Value first = arith::AddIOp::create(
-      b, sharedAddress(part),
+      b, part,
       arith::AddIOp::create(b, arith::ShLIOp::create(b, row, i32(7)),
                             arith::ShLIOp::create(b, piece, i32(4))));
   for (int64_t column = 0; column < fragment.getShape()[1]; column += 16) {
@@ -217,9 +239,7 @@ void KernelEmitter::stageFragment(warp::EmitOp op, Value part) {
 void KernelEmitter::emitEmit(warp::EmitOp op) {
   auto buffer = op.getBuffer().getType();
   const View &view = views[op.getView()];
-  int64_t partBytes = buffer.getBytes() / buffer.getParts();
-  Value part = gep(buffers[op.getBuffer()],
-                   arith::MulIOp::create(b, group, i32(partBytes)));
+  Value part = partAddress(op.getBuffer());
   Value barrier = arith::AddIOp::create(b, group, i32(kFirstGroup));
   auto meet = [&] { asmVoid("bar.sync $0, 128;", "r,~{memory}", barrier); };
   meet(); // nobody reads the part any more
@@ -240,8 +260,8 @@ void KernelEmitter::emitEmit(warp::EmitOp op) {
     bool whole = isWhole(view.type);
     int64_t segments = llvm::divideCeil(view.type.getDimSize(3), 64);
     for (int64_t segment = 0; segment < (whole ? 1 : segments); ++segment) {
-      Value from = sharedAddress(
-          gep(part, segment * buffer.getPartRows() * 128));
+      Value from = arith::AddIOp::create(
+          b, part, i32(segment * buffer.getPartRows() * 128));
       if (whole)
         asmVoid("cp.async.bulk.tensor.5d.global.shared::cta.bulk_group [$0, "
                 "{$1, $2, $3, $4, $5}], [$6];",

@@ -18,8 +18,8 @@ static constexpr int64_t kSectionBytes = int64_t(32) << 20;
 static constexpr int64_t kQueueSlots = 2;
 
 Value KernelEmitter::queueBarrier(Value slot, bool full) {
-  int64_t first = *kernel.getQueue() + (full ? 0 : 8 * kQueueSlots);
-  return gep(gep(shared, arith::ShLIOp::create(b, slot, i32(3))), first);
+  return sharedAt(*kernel.getQueue() + (full ? 0 : 8 * kQueueSlots),
+                  arith::ShLIOp::create(b, slot, i32(3)));
 }
 
 Value KernelEmitter::queueTile(Value slot) {
@@ -31,7 +31,7 @@ Value KernelEmitter::queueTile(Value slot) {
 void KernelEmitter::initBarriers() {
   auto init = [&](int64_t offset, int64_t arrivals) {
     asmVoid(fmt::format("mbarrier.init.shared::cta.b64 [$0], {};", arrivals),
-            "r", sharedAddress(gep(shared, offset)));
+            "r", sharedAt(offset));
   };
   for (Value map : tensorMaps)
     asmVoid("prefetch.tensormap [$0];", "l", map);
@@ -126,7 +126,7 @@ void KernelEmitter::publishTile(Value tile, Value count) {
   LLVM::StoreOp::create(b, tile, queueTile(slot), /*alignment=*/4,
                         /*isVolatile=*/true);
   asmVoid("mbarrier.arrive.shared::cta.b64 _, [$0];", "r,~{memory}",
-          sharedAddress(queueBarrier(slot, /*full=*/true)));
+          queueBarrier(slot, /*full=*/true));
 }
 
 Value KernelEmitter::receiveTile(Value count) {

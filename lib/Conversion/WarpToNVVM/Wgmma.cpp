@@ -20,7 +20,7 @@ static uint64_t descriptorBits(uint64_t leadingBytes) {
 // The descriptor of a tile at a shared address, which is below 256 KiB and a
 // multiple of 1024.
 Value KernelEmitter::descriptor(Value address, uint64_t leadingBytes) {
-  Value low = arith::ShRUIOp::create(b, sharedAddress(address), i32(4));
+  Value low = arith::ShRUIOp::create(b, address, i32(4));
   Value wide = arith::ExtUIOp::create(b, b.getI64Type(), low);
   return arith::OrIOp::create(
       b, wide, i64(static_cast<int64_t>(descriptorBits(leadingBytes))));
@@ -62,11 +62,7 @@ void KernelEmitter::emitWgmma(warp::WgmmaOp op) {
     constraints += fmt::format("{},", i);
   size_t lhsAt = outputs + operands.size();
   if (lhsBuffer) {
-    int64_t partBytes = lhsBuffer.getBytes() / lhsBuffer.getParts();
-    Value address =
-        gep(buffers[op.getLhs()],
-            arith::MulIOp::create(b, group, i32(partBytes)));
-    operands.push_back(descriptor(address, 16));
+    operands.push_back(descriptor(partAddress(op.getLhs()), 16));
     constraints += "l,";
   } else {
     Registers registers = fragments[op.getLhs()];
