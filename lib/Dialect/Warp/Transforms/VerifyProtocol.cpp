@@ -1,8 +1,10 @@
 // warp-verify-protocol: does each get find its block, and is no slot written
 // while it is read? Runs last on the warp level and changes nothing. What it
-// cannot follow (buffers carried by loops) it does not judge.
+// cannot follow (buffers carried by loops) it does not judge. Kernels with
+// roles have a verifier of their own (VerifyRoles.h).
 #include "BlockIndex.h"
 #include "ProtocolRun.h"
+#include "VerifyRoles.h"
 #include "flashc/Dialect/Warp/Transforms/Passes.h"
 
 using namespace mlir;
@@ -97,8 +99,9 @@ struct WarpVerifyProtocol : impl::WarpVerifyProtocolBase<WarpVerifyProtocol> {
 
   void runOnOperation() override {
     WalkResult result = getOperation()->walk([](KernelOp kernel) {
-      return failed(verify(kernel)) ? WalkResult::interrupt()
-                                    : WalkResult::skip();
+      LogicalResult result =
+          kernel.getGroups() ? verifyRoles(kernel) : verify(kernel);
+      return failed(result) ? WalkResult::interrupt() : WalkResult::skip();
     });
     if (result.wasInterrupted())
       signalPassFailure();
