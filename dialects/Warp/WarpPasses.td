@@ -79,6 +79,16 @@ def WarpVerifyProtocol : Pass<"warp-verify-protocol"> {
     that some warp may still read (no barrier since the reader) or that a copy is under way to, also where two buffers share
     bytes; a read of what is not there or not behind a barrier; a barrier under a condition that differs from warp to
     warp. Changes nothing. Runs last on this level.
+
+    Kernels with roles: the producer and each consumer warpgroup run together, for three tiles, with each loop run 0 to 2 *
+    depth + 1 times (256 runs at most; the roles' loops that take slots must correspond, and the n-th of each runs as often).
+    Reported are: a send or receive whose stage and phase are not those of the ring's next slot; roles that wait for each
+    other for ever, with what each waits for; a read of a slot, or an emit through it, that the group has released; a slot
+    released twice, never, or while a product under way reads it; an emit through a slot that a product under way reads, or
+    that another group may read; a slot never received; a product's result touched by anything but a settle that covers it
+    (its accumulator too: a chained product waits for its settle), and products under way at the end of a loop's body, tile or
+    role; turns that do not alternate; parts of the protocol that may be skipped; rings, buffers, barriers and queue that
+    share bytes or pass `shared_bytes`. Not checked: which rows are sent, and the queue of tiles.
     ```mlir
     // Refused: block j + 1 goes to the one slot of a ring that is read behind it
     %k = warp.get %kc[%j] pending(0) : !warp.channel<64x64xf16, 64, depth = 1> -> !warp.buffer<64x64xf16, 64>

@@ -3,6 +3,7 @@
 #ifndef FLASHC_LIB_DIALECT_WARP_TRANSFORMS_PROTOCOLRUN_H
 #define FLASHC_LIB_DIALECT_WARP_TRANSFORMS_PROTOCOLRUN_H
 
+#include "TripCounts.h"
 #include "flashc/Dialect/Warp/IR/Warp.h"
 
 #include "llvm/ADT/DenseMap.h"
@@ -21,9 +22,6 @@ struct Step {
 
 /// The steps of a kernel in program order, without what does not matter.
 std::vector<Step> getSteps(mlir::Block &block);
-
-/// Trip counts of loops; for branches, 1 takes the first arm and 0 the second.
-using Trips = llvm::DenseMap<mlir::Operation *, int64_t>;
 
 class ProtocolRun {
 public:

@@ -1,11 +1,11 @@
 // warp-verify-protocol: does each get find its block, and is no slot written
 // while it is read? Runs last on the warp level and changes nothing. What it
-// cannot follow (buffers carried by loops) it does not judge.
+// cannot follow (buffers carried by loops) it does not judge. Kernels with
+// roles have a verifier of their own (VerifyRoles.h).
 #include "BlockIndex.h"
 #include "ProtocolRun.h"
+#include "VerifyRoles.h"
 #include "flashc/Dialect/Warp/Transforms/Passes.h"
-
-#include "llvm/ADT/MapVector.h"
 
 using namespace mlir;
 
@@ -62,9 +62,6 @@ LogicalResult checkChannels(KernelOp kernel) {
   return failure(result.wasInterrupted());
 }
 
-/// Loops and branches whose counts are chosen, with the largest choice.
-using Limits = llvm::MapVector<Operation *, int64_t>;
-
 void collectLimits(ArrayRef<Step> steps, int64_t mostTrips, Limits &limits) {
   for (const Step &step : steps) {
     if (isa<scf::ForOp>(step.op)) {
@@ -82,33 +79,6 @@ void collectLimits(ArrayRef<Step> steps, int64_t mostTrips, Limits &limits) {
   }
 }
 
-/// Fewer trips a loop until all choices together are few enough.
-void boundRuns(Limits &limits) {
-  auto countRuns = [&] {
-    int64_t runs = 1;
-    for (auto [op, most] : limits)
-      runs = std::min(runs * (most + 1), kMaxRuns + 1);
-    return runs;
-  };
-  bool changed = true;
-  while (changed && countRuns() > kMaxRuns) {
-    changed = false;
-    for (auto &[op, most] : limits)
-      if (most > 1 && countRuns() > kMaxRuns) {
-        --most;
-        changed = true;
-      }
-  }
-  // So many loops that even 0 or 1 trips are too many choices: the last ones
-  // run once.
-  while (countRuns() > kMaxRuns)
-    for (auto &[op, most] : llvm::reverse(limits))
-      if (most > 0) {
-        most = 0;
-        break;
-      }
-}
-
 LogicalResult verify(KernelOp kernel) {
   if (failed(checkConditions(kernel)) || failed(checkChannels(kernel)))
     return failure();
@@ -119,24 +89,9 @@ LogicalResult verify(KernelOp kernel) {
   std::vector<Step> steps = getSteps(kernel.getBody().front());
   Limits limits;
   collectLimits(steps, 2 * std::min<int64_t>(depth, 8) + 1, limits);
-  boundRuns(limits);
-  Trips trips;
-  for (auto [op, most] : limits)
-    trips[op] = most == 0 ? 1 : 0;
-  while (true) {
-    if (failed(ProtocolRun(kernel, steps, trips).run()))
-      return failure();
-    // The next choice, as a number whose digits are the counts.
-    auto *digit = llvm::find_if(limits, [&](auto &entry) {
-      return entry.second > 0 && trips[entry.first] < entry.second;
-    });
-    if (digit == limits.end())
-      return success();
-    ++trips[digit->first];
-    for (auto *lower = limits.begin(); lower != digit; ++lower)
-      if (lower->second > 0)
-        trips[lower->first] = 0;
-  }
+  return forEachChoice(std::move(limits), kMaxRuns, [&](const Trips &trips) {
+    return ProtocolRun(kernel, steps, trips).run();
+  });
 }
 
 struct WarpVerifyProtocol : impl::WarpVerifyProtocolBase<WarpVerifyProtocol> {
@@ -144,8 +99,9 @@ struct WarpVerifyProtocol : impl::WarpVerifyProtocolBase<WarpVerifyProtocol> {
 
   void runOnOperation() override {
     WalkResult result = getOperation()->walk([](KernelOp kernel) {
-      return failed(verify(kernel)) ? WalkResult::interrupt()
-                                    : WalkResult::skip();
+      LogicalResult result =
+          kernel.getGroups() ? verifyRoles(kernel) : verify(kernel);
+      return failed(result) ? WalkResult::interrupt() : WalkResult::skip();
     });
     if (result.wasInterrupted())
       signalPassFailure();

@@ -1,0 +1,193 @@
+// Runs the roles of a kernel together for warp-verify-protocol: who goes on,
+// the loops, and what is said when nobody can go on.
+#include "RoleRun.h"
+
+using namespace mlir;
+
+namespace flashc::warp {
+
+static std::string getName(int64_t group) {
+  return group < 0 ? "the producer" : "group " + std::to_string(group);
+}
+
+RoleRun::RoleRun(KernelOp kernel, const RoleProgram &producer,
+                 const RoleProgram &consumer, ArrayRef<RingOp> ops)
+    : kernel(kernel) {
+  for (RingOp op : ops) {
+    RingType type = op.getRing().getType();
+    rings.push_back({op, type.getDepth(), type.getParts(), numSlots, {}});
+    numSlots += type.getDepth();
+  }
+  agents.push_back({&producer, -1});
+  for (int64_t group = 0; group < int64_t(*kernel.getGroups()); ++group)
+    agents.push_back({&consumer, group});
+}
+
+LogicalResult RoleRun::run(const Trips &trips) {
+  start(trips);
+  for (bool moved = true; moved;) {
+    moved = false;
+    for (Agent &agent : agents)
+      while (!agent.isAtEnd()) {
+        Outcome outcome = step(agent);
+        if (outcome == Outcome::Failed)
+          return failure();
+        if (outcome == Outcome::Blocked)
+          break;
+        moved = true;
+      }
+  }
+  for (const Agent &agent : agents)
+    if (!agent.isAtEnd())
+      return reportDeadlock();
+  return failure(failed(checkSlotsAtEnd()) || failed(checkTurnsAtEnd()));
+}
+
+void RoleRun::start(const Trips &choice) {
+  trips = &choice;
+  for (Ring &ring : rings)
+    ring.sent.assign(ring.parts, 0);
+  for (Agent &agent : agents) {
+    Agent fresh{agent.program, agent.group};
+    // The room of the last run is used again.
+    fresh.slots.swap(agent.slots);
+    fresh.products.swap(agent.products);
+    agent = std::move(fresh);
+    agent.registers = agent.program->registers;
+    agent.tripsLeft.assign(agent.program->loops.size(), 0);
+    agent.position.assign(rings.size(), 0);
+    agent.slots.assign(numSlots, {});
+    agent.products.clear();
+  }
+}
+
+RoleRun::Outcome RoleRun::step(Agent &agent) {
+  using Kind = Instruction::Kind;
+  const Instruction &next = agent.program->code[agent.pc];
+  auto finish = [&](Outcome outcome) {
+    agent.pc += outcome == Outcome::Done;
+    return outcome;
+  };
+  auto check = [&](LogicalResult result) {
+    return finish(succeeded(result) ? Outcome::Done : Outcome::Failed);
+  };
+  switch (next.kind) {
+  case Kind::Send:
+    return finish(send(agent, next));
+  case Kind::Receive:
+    return finish(receive(agent, next));
+  case Kind::Release:
+    return check(release(agent, next));
+  case Kind::Read:
+    for (unsigned buffer : next.in)
+      if (failed(read(agent, next.op, agent.registers[buffer])))
+        return Outcome::Failed;
+    return finish(Outcome::Done);
+  case Kind::Write:
+    return check(write(agent, next));
+  case Kind::Product:
+    return check(product(agent, next));
+  case Kind::Settle:
+    return check(settle(agent, next));
+  case Kind::Await:
+    return finish(awaitTurn(agent, next));
+  case Kind::Pass:
+    return check(passTurn(agent, next));
+  case Kind::Advance:
+  case Kind::Copy:
+    copy(agent, next);
+    return finish(Outcome::Done);
+  case Kind::Enter:
+  case Kind::Repeat:
+    if (next.kind == Kind::Repeat && failed(checkSettled(agent, next.op)))
+      return Outcome::Failed;
+    repeat(agent, next);
+    return Outcome::Done;
+  case Kind::End:
+    return check(checkSettled(agent, next.op));
+  }
+  llvm_unreachable("all kinds are above");
+}
+
+void RoleRun::copy(Agent &agent, const Instruction &next) {
+  copied.clear();
+  for (unsigned in : next.in)
+    copied.push_back(agent.registers[in]);
+  if (next.kind == Instruction::Kind::Advance) {
+    bool isKnown = copied[0] != kUnknown && copied[1] != kUnknown;
+    bool wraps = copied[0] + 1 == next.number;
+    copied[1] = isKnown ? copied[1] ^ int64_t(wraps) : kUnknown;
+    copied[0] = isKnown ? (wraps ? 0 : copied[0] + 1) : kUnknown;
+  }
+  for (auto [value, out] : llvm::zip_equal(copied, next.out))
+    agent.registers[out] = value;
+}
+
+/// The head and the foot of a loop.
+void RoleRun::repeat(Agent &agent, const Instruction &next) {
+  int64_t &left = agent.tripsLeft[next.number];
+  if (next.kind == Instruction::Kind::Enter) {
+    const RoleLoop &loop = agent.program->loops[next.number];
+    left = loop.fixed ? *loop.fixed : trips->lookup(loop.choice);
+    agent.pc = left > 0 ? agent.pc + 1 : next.target;
+    return;
+  }
+  agent.pc = --left > 0 ? next.target : agent.pc + 1;
+}
+
+//===----------------------------------------------------------------------===//
+// Errors
+//===----------------------------------------------------------------------===//
+
+InFlightDiagnostic RoleRun::fail(Operation *op) {
+  InFlightDiagnostic error = op->emitOpError();
+  std::string counts;
+  for (const RoleLoop &loop : agents.back().program->loops)
+    if (auto found = trips->find(loop.op); found != trips->end())
+      counts += (counts.empty() ? "" : ", ") + std::to_string(found->second);
+  if (!counts.empty())
+    error.attachNote(kernel.getLoc())
+        << "when the loops run " << counts << " times";
+  return error;
+}
+
+/// What an agent that cannot go on waits for.
+std::string RoleRun::describeWait(const Agent &agent) const {
+  using Kind = Instruction::Kind;
+  const Instruction &next = agent.program->code[agent.pc];
+  if (next.kind == Kind::Await)
+    return "for " + getName(getGroupBefore(agent.group)) + " to pass its turn";
+  int64_t use = agent.position[next.number];
+  std::string slot =
+      "for slot " + std::to_string(use % rings[next.number].depth);
+  if (next.kind == Kind::Receive)
+    return slot + " to be filled";
+  return slot + " to be released by " +
+         getName(getReaderOf(next.number, use, agent.part));
+}
+
+LogicalResult RoleRun::reportDeadlock() {
+  auto first = llvm::find_if_not(
+      agents, [](const Agent &agent) { return agent.isAtEnd(); });
+  auto getOp = [](const Agent &agent) {
+    return agent.program->code[agent.pc].op;
+  };
+  InFlightDiagnostic error = fail(getOp(*first))
+                             << "waits for ever, " << getName(first->group)
+                             << ' ' << describeWait(*first)
+                             << ", and no role can go on; let each take and "
+                                "release slots and turns in the others' order";
+  for (const Agent &agent : agents) {
+    if (&agent == &*first)
+      continue;
+    if (agent.isAtEnd())
+      error.attachNote(RoleOp(agent.program->role).getLoc())
+          << getName(agent.group) << " is at its end";
+    else
+      error.attachNote(getOp(agent)->getLoc())
+          << getName(agent.group) << " waits here " << describeWait(agent);
+  }
+  return error;
+}
+
+} // namespace flashc::warp
