@@ -50,6 +50,7 @@ def TileLazyRescale : Pass<"tile-lazy-rescale"> {
     // After
     tile.softmax_update %s, %m, %l base(two) scale(0.18) lazy(8.0)
     ```
+    Kernels whose roles say `rescale = always` follow the maximum exactly and stay as they are.
   }];
   let options = [Option<"threshold", "threshold", "double", "8.0", "how far, in powers of the base, the maximum may be short">];
 }
@@ -74,6 +75,61 @@ def TileStreamLoads : Pass<"tile-stream-loads"> {
   }];
 }
 
+def TileDropGuards : Pass<"tile-drop-guards"> {
+  let summary = "Take `guarded` off the products of kernels whose warps have roles";
+  let description = [{
+    A guard looks at the block of V with every thread before the product, which a tensor core that reads V by itself has no place
+    for. A kernel with `roles` looks at its result at the end instead, and is run again in another way where that is not finite.
+    Other kernels stay as they are. Runs after `tile-stream-loads`.
+    ```mlir
+    // Before
+    %r = tile.dot %p, %v acc(%a) guarded : tensor<64x64xf16>, tensor<64x64xf16> -> tensor<64x64xf32>
+    // After
+    %r = tile.dot %p, %v acc(%a) : tensor<64x64xf16>, tensor<64x64xf16> -> tensor<64x64xf32>
+    ```
+  }];
+}
+
+def TileOverlap : Pass<"tile-overlap"> {
+  let summary = "Start a key block's scores before the softmax and the product with V of the block before";
+  let description = [{
+    Software pipelining of the key loops of kernels whose roles say `overlap`: the tensor cores work on the scores of block j and on
+    P V of block j - 1 while the softmax waits for the first of the two alone. The first block's softmax stands before the
+    loops and the last block's P V behind them; the loops carry P.
+
+    Block lo is computed even where no row sees a key, in the form that has the mask, and the streams end at max(hi, lo + 1): a
+    block past the end is all zeros and all hidden, so that O = 0 and LSE = -inf come out by themselves. A score function that reads
+    memory stands under a branch there, as a captured tensor may then be empty. Q is loaded behind the first block of K.
+
+    A chain of loops that is not of this shape is left as it is, with a remark. Runs after `tile-lazy-rescale` and before
+    `tile-expand-softmax`, on streams.
+    ```mlir
+    // Before
+    %r:3 = scf.for %j = %lo to %hi step %c1 iter_args(%acc = %zero, %m = %no_max, %l = %no_sum)
+      %k = tile.next %ks[%j]
+      %s = tile.dot %q, %k acc(%none) transpose_b
+      %x = tile.mask %s
+      %p, %m1, %l1, %alpha = tile.softmax_update %x, %m, %l base(two) scale(0.18)
+      %acc1 = tile.rescale %acc by %alpha
+      %v = tile.next %vs[%j]
+      %acc2 = tile.dot %p, %v acc(%acc1)
+      scf.yield %acc2, %m1, %l1
+    // After: block lo up to its softmax, then
+    %r:4 = scf.for %j = %lo1 to %hi step %c1 iter_args(%acc = %zero, %m = %m0, %l = %l0, %p = %p0)
+      %k = tile.next %ks[%j]
+      %s = tile.dot %q, %k acc(%none) transpose_b
+      %j1 = arith.subi %j, %c1
+      %v = tile.next %vs[%j1]
+      %acc1 = tile.dot %p, %v acc(%acc)
+      %x = tile.mask %s
+      %p1, %m1, %l1, %alpha = tile.softmax_update %x, %m, %l base(two) scale(0.18)
+      %acc2 = tile.rescale %acc1 by %alpha
+      scf.yield %acc2, %m1, %l1, %p1
+    // and P V of the last block
+    ```
+  }];
+}
+
 def TileExpandSoftmax : Pass<"tile-expand-softmax"> {
   let summary = "Write the running softmax out as maps and reductions";
   let description = [{
@@ -81,6 +137,10 @@ def TileExpandSoftmax : Pass<"tile-expand-softmax"> {
     `scf.if`. No division in the loop; the accumulator is multiplied by alpha only where some alpha is not 1; the exponent is one fused
     multiply-add, except where |c * m| is so large that its rounding would show, where s - m is taken first. Needs
     base two. Runs last on this level.
+
+    In kernels with `roles` that exception is left out: their results are checked at the end. There `rescale` says how the
+    accumulator follows the maximum: `lazy` under a branch before the exponentials, as elsewhere; `late` under a branch at the place
+    of `tile.rescale`; `always` without one.
     ```mlir
     // Before
     %r = tile.rescale %o by %f : tensor<16x32xf32>, tensor<16xf32>

@@ -31,6 +31,8 @@ void flashc::buildTilePipeline(OpPassManager &manager,
   manager.addPass(tile::createTileStreamLoads());
   manager.addPass(tile::createTileUseExp2());
   manager.addPass(tile::createTileLazyRescale());
+  manager.addPass(tile::createTileDropGuards());
+  manager.addPass(tile::createTileOverlap());
   manager.addPass(tile::createTileExpandSoftmax());
   manager.addPass(createLoopInvariantCodeMotionPass());
   manager.addPass(createCanonicalizerPass());

@@ -75,6 +75,7 @@ struct ExpandFinish : OpRewritePattern<FinishOp> {
 
 void populateExpandSoftmaxPatterns(RewritePatternSet &patterns) {
   populateExpandUpdatePatterns(patterns);
+  populateExpandStraightUpdatePatterns(patterns);
   patterns.add<ExpandRescale, ExpandFinish>(patterns.getContext());
 }
 } // namespace flashc::tile

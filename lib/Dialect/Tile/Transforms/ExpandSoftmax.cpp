@@ -2,7 +2,7 @@
 //
 // The last pass of the tile level. In: kernels with whole softmax ops in base
 // two. Out: the same with tile.map, tile.reduce, tile.any, tile.collect and
-// scf.if. The formulas are in ExpandUpdate.cpp, ExpandFinish.cpp and
+// scf.if. The formulas are in UpdateExpander.h, ExpandFinish.cpp and
 // ExpandMask.cpp.
 //
 //===----------------------------------------------------------------------===//

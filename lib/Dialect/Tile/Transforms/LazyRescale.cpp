@@ -4,6 +4,8 @@
 // softmax updates that follow the maximum exactly. Out: the same with a slack.
 //
 //===----------------------------------------------------------------------===//
+#include "Rescale.h"
+
 #include "flashc/Dialect/Tile/IR/Tile.h"
 #include "flashc/Dialect/Tile/Transforms/Passes.h"
 
@@ -30,7 +32,7 @@ struct TileLazyRescale : impl::TileLazyRescaleBase<TileLazyRescale> {
     }
     Builder b(&getContext());
     getOperation()->walk([&](SoftmaxUpdateOp op) {
-      if (!op.getLazyAttr())
+      if (!op.getLazyAttr() && getRescale(op) != Rescale::Always)
         op.setLazyAttr(b.getF32FloatAttr(float(threshold)));
     });
   }

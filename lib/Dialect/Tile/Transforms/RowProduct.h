@@ -14,12 +14,15 @@ namespace flashc::tile {
 mlir::Value buildRowProduct(mlir::ImplicitLocOpBuilder &b, mlir::Value tile,
                             mlir::Value factor);
 
-/// Whether the rescaled accumulator exists before `update` does, so that its
-/// product can go under the branch that raises the maximum.
+/// Whether `rescale` is expanded with `update`, which it stands beside: with
+/// `lazy`, where the accumulator exists before `update` does, so that its
+/// product can go under the branch that raises the maximum; otherwise always.
 bool isRescaledBy(SoftmaxUpdateOp update, RescaleOp rescale);
 
 /// softmax_update, with the rescales that go along.
 void populateExpandUpdatePatterns(mlir::RewritePatternSet &patterns);
+/// The same for kernels whose roles say `late` or `always`.
+void populateExpandStraightUpdatePatterns(mlir::RewritePatternSet &patterns);
 
 } // namespace flashc::tile
 

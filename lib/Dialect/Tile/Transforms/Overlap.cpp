@@ -1,0 +1,273 @@
+//===- Overlap.cpp - tile-overlap -----------------------------------------===//
+//
+// After tile-lazy-rescale and before tile-expand-softmax. In: kernels whose
+// roles say `overlap`, with a chain of key loops (KeyLoop.h) on one stream of K
+// and one of V. Out: the same, with block j's scores beside block j - 1's
+// product with V: a prologue up to block lo's softmax, the loops from lo + 1
+// on, and block hi - 1's product with V behind them.
+//
+// The streams' contract (each block of lo to hi once, in order) is what makes
+// hi - 1 the block whose P is left over, whatever the bounds between the loops.
+//
+//===----------------------------------------------------------------------===//
+#include "KeyLoop.h"
+#include "Rescale.h"
+
+#include "flashc/Dialect/Tile/Transforms/Passes.h"
+
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+
+using namespace mlir;
+
+namespace flashc::tile {
+#define GEN_PASS_DEF_TILEOVERLAP
+#include "Tile/TilePasses.h.inc"
+
+namespace {
+using Chain = SmallVector<KeyLoop>;
+
+/// What the loops carry while they are overlapped.
+struct Carried {
+  Value acc, rowMax, rowSum, probs;
+};
+
+class Overlapper {
+public:
+  Overlapper(ImplicitLocOpBuilder &b, Chain &chain)
+      : b(b), chain(chain),
+        keys(chain.front().keyNext.getStream().getDefiningOp<StreamOp>()),
+        values(chain.front().valueNext.getStream().getDefiningOp<StreamOp>()) {}
+
+  void run();
+
+private:
+  void buildBounds();
+  Carried buildFirstBlock();
+  Carried buildLoop(KeyLoop &old, Carried carried);
+  Value buildLastProduct(Carried carried);
+  Value buildProduct(Value block, Value probs, Value acc);
+  Value buildScores(KeyLoop &old, IRMapping &mapping);
+  void cloneWhereKeysAre(MapOp map, IRMapping &mapping);
+  KeyLoop &chooseFirst();
+  Value index(int64_t value) {
+    return arith::ConstantIndexOp::create(b, value);
+  }
+
+  ImplicitLocOpBuilder &b;
+  Chain &chain;
+  StreamOp keys, values;
+  Value lo, lo1, hi, hi1; // lo1 = lo + 1, hi1 = max(hi, lo1)
+};
+
+/// In front of both streams, which then go on to hi1.
+void Overlapper::buildBounds() {
+  StreamOp first = keys->isBeforeInBlock(values) ? keys : values;
+  lo = first.getLo();
+  hi = first.getHi();
+  b.setInsertionPoint(first);
+  lo1 = b.createOrFold<arith::AddIOp>(lo, index(1));
+  hi1 = b.createOrFold<arith::MaxSIOp>(hi, lo1);
+  for (StreamOp stream : {keys, values})
+    stream.getHiMutable().assign(hi1);
+}
+
+/// Block lo may be past the end, so it takes the form that has the mask, which
+/// hides nothing of a full block.
+KeyLoop &Overlapper::chooseFirst() {
+  auto masked = llvm::find_if(chain, [](KeyLoop &k) { return k.isMasked; });
+  return masked == chain.end() ? chain.front() : *masked;
+}
+
+Value Overlapper::buildScores(KeyLoop &old, IRMapping &mapping) {
+  b.clone(*old.keyNext, mapping);
+  return cast<DotOp>(b.clone(*old.scores, mapping)).getResult();
+}
+
+/// acc + P V of block number `block`.
+Value Overlapper::buildProduct(Value block, Value probs, Value acc) {
+  KeyLoop &old = chain.front();
+  Value tile =
+      NextOp::create(b, old.valueNext.getTile().getType(), values, block);
+  IRMapping mapping;
+  mapping.map(old.values.getLhs(), probs);
+  mapping.map(old.values.getRhs(), tile);
+  mapping.map(old.values.getAcc(), acc);
+  auto product = cast<DotOp>(b.clone(*old.values, mapping));
+  product.setGuarded(
+      llvm::any_of(chain, [](KeyLoop &k) { return k.values.getGuarded(); }));
+  return product;
+}
+
+/// A score function in a block past the end: what it reads may be empty.
+void Overlapper::cloneWhereKeysAre(MapOp map, IRMapping &mapping) {
+  Value some = b.createOrFold<arith::CmpIOp>(arith::CmpIPredicate::slt, lo, hi);
+  auto branch = scf::IfOp::create(b, map.getResultTypes(), some,
+                                  /*withElse=*/true);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(branch.thenBlock());
+  Operation *copy = b.clone(*map, mapping);
+  scf::YieldOp::create(b, copy->getResults());
+  b.setInsertionPointToStart(branch.elseBlock());
+  scf::YieldOp::create(b, mapping.lookupOrDefault(map.getInputs().front()));
+  mapping.map(map.getResults(), branch.getResults());
+}
+
+/// Block lo up to its P. The accumulator is still the first one.
+Carried Overlapper::buildFirstBlock() {
+  KeyLoop &old = chooseFirst();
+  Value queries = old.scores.getLhs();
+  scf::ForOp loop = chain.front().loop;
+  IRMapping mapping;
+  mapping.map(old.loop.getInductionVar(), lo);
+  mapping.map(old.loop.getRegionIterArgs(), loop.getInitArgs());
+  Operation *scores = buildScores(old, mapping).getDefiningOp();
+  // Nothing waits for Q before there is something to multiply it with.
+  if (auto load = queries.getDefiningOp<LoadOp>();
+      load && llvm::all_of(load->getUsers(), [&](Operation *user) {
+        return user == scores || llvm::any_of(chain, [&](KeyLoop &k) {
+                 return user == k.scores;
+               });
+      }))
+    load->moveBefore(scores);
+  for (Operation *op : old.softmax) {
+    auto map = dyn_cast<MapOp>(op);
+    if (map && readsMemory(map))
+      cloneWhereKeysAre(map, mapping);
+    else if (op != old.rescale)
+      b.clone(*op, mapping);
+  }
+  return {loop.getInitArgs()[0], mapping.lookup(old.update.getNewMax()),
+          mapping.lookup(old.update.getNewSum()),
+          mapping.lookup(old.getProbs())};
+}
+
+/// The products stand first, the scores before P V: the softmax behind them
+/// waits for the first alone.
+Carried Overlapper::buildLoop(KeyLoop &old, Carried carried) {
+  Value begin = old.loop.getLowerBound();
+  begin = isEqualConstantIntOrValue(begin, lo)
+              ? lo1
+              : b.createOrFold<arith::MaxSIOp>(begin, lo1);
+  Value init[] = {carried.acc, carried.rowMax, carried.rowSum, carried.probs};
+  auto body = [&](OpBuilder &, Location, Value block, ValueRange carried) {
+    IRMapping mapping;
+    mapping.map(old.loop.getInductionVar(), block);
+    mapping.map(old.loop.getRegionIterArgs(), carried.drop_back());
+    buildScores(old, mapping);
+    Value before = arith::SubIOp::create(b, block, index(1));
+    Value acc = buildProduct(before, carried.back(), carried.front());
+    mapping.map(old.loop.getRegionIterArg(0), acc);
+    for (Operation *op : old.softmax)
+      b.clone(*op, mapping);
+    scf::YieldOp::create(b, ValueRange{mapping.lookup(old.rescale.getResult()),
+                                       mapping.lookup(old.update.getNewMax()),
+                                       mapping.lookup(old.update.getNewSum()),
+                                       mapping.lookup(old.getProbs())});
+  };
+  auto loop = scf::ForOp::create(b, begin, old.loop.getUpperBound(),
+                                 old.loop.getStep(), init, body);
+  return {loop.getResult(0), loop.getResult(1), loop.getResult(2),
+          loop.getResult(3)};
+}
+
+Value Overlapper::buildLastProduct(Carried carried) {
+  Value last = arith::SubIOp::create(b, hi1, index(1));
+  return buildProduct(last, carried.probs, carried.acc);
+}
+
+void Overlapper::run() {
+  buildBounds();
+  b.setInsertionPoint(chain.front().loop);
+  Carried carried = buildFirstBlock();
+  for (KeyLoop &old : chain)
+    carried = buildLoop(old, carried);
+  carried.acc = buildLastProduct(carried);
+  chain.back().loop.replaceAllUsesWith(
+      ValueRange{carried.acc, carried.rowMax, carried.rowSum});
+  for (KeyLoop &old : llvm::reverse(chain))
+    old.loop.erase();
+}
+
+struct TileOverlap : impl::TileOverlapBase<TileOverlap> {
+  using Base::Base;
+  void runOnOperation() override {
+    getOperation()->walk([&](KernelOp kernel) {
+      RolesAttr roles = kernel.getSchedule().getRoles();
+      if (roles && roles.getOverlap())
+        overlap(kernel);
+    });
+  }
+  void overlap(KernelOp kernel);
+};
+
+/// Whether `loop` goes on where `before` ends.
+bool carriesOn(scf::ForOp before, scf::ForOp loop) {
+  return isEqualConstantIntOrValue(before.getUpperBound(),
+                                   loop.getLowerBound()) &&
+         llvm::equal(before.getResults(), loop.getInitArgs()) &&
+         llvm::all_of(before->getUsers(),
+                      [&](Operation *user) { return user == loop; });
+}
+
+/// Whether the loops read all of one stream of K and one of V, and alone, with
+/// the same queries.
+bool shareStreams(Chain &chain) {
+  KeyLoop &first = chain.front();
+  auto isRange = [&](StreamOp stream) {
+    return isEqualConstantIntOrValue(stream.getLo(),
+                                     first.loop.getLowerBound()) &&
+           isEqualConstantIntOrValue(stream.getHi(),
+                                     chain.back().loop.getUpperBound()) &&
+           stream->getBlock() == first.loop->getBlock() &&
+           size_t(llvm::range_size(stream->getUsers())) == chain.size();
+  };
+  Value keys = first.keyNext.getStream(), values = first.valueNext.getStream();
+  return keys != values && isRange(keys.getDefiningOp<StreamOp>()) &&
+         isRange(values.getDefiningOp<StreamOp>()) &&
+         llvm::all_of(chain, [&](KeyLoop &k) {
+           return k.keyNext.getStream() == keys &&
+                  k.valueNext.getStream() == values &&
+                  k.scores.getLhs() == first.scores.getLhs() &&
+                  k.getProbs().getType() == first.getProbs().getType();
+         });
+}
+
+/// Whether block lo gives nothing where there are no keys: it is masked, or
+/// there are some for certain.
+bool standsEmpty(Chain &chain) {
+  if (llvm::any_of(chain, [](KeyLoop &k) { return k.isMasked; }))
+    return true;
+  auto lo = getConstantIntValue(chain.front().loop.getLowerBound());
+  auto hi = getConstantIntValue(chain.back().loop.getUpperBound());
+  return lo && hi && *lo < *hi;
+}
+
+void TileOverlap::overlap(KernelOp kernel) {
+  Chain chain;
+  for (auto loop : kernel.getBody().front().getOps<scf::ForOp>()) {
+    std::string why;
+    std::optional<KeyLoop> parts = matchKeyLoop(loop, why);
+    if (parts && !chain.empty() && !carriesOn(chain.back().loop, loop))
+      parts.reset(), why = "does not carry on where the loop before it ends";
+    if (!parts) {
+      loop.emitRemark() << "tile-overlap leaves this kernel as it is: the loop "
+                        << why;
+      return;
+    }
+    chain.push_back(std::move(*parts));
+  }
+  if (chain.empty())
+    return;
+  if (!shareStreams(chain) || !standsEmpty(chain)) {
+    chain.front().loop.emitRemark(
+        "tile-overlap leaves this kernel as it is: its loops do not share one "
+        "stream of K and one of V, or may be empty without a mask");
+    return;
+  }
+  ImplicitLocOpBuilder b(chain.front().loop.getLoc(), &getContext());
+  Overlapper(b, chain).run();
+}
+} // namespace
+} // namespace flashc::tile

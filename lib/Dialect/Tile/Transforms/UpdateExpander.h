@@ -1,0 +1,56 @@
+// The parts of a running softmax, from which its expansions are put together.
+#ifndef FLASHC_LIB_DIALECT_TILE_TRANSFORMS_UPDATEEXPANDER_H
+#define FLASHC_LIB_DIALECT_TILE_TRANSFORMS_UPDATEEXPANDER_H
+
+#include "RowProduct.h"
+
+namespace flashc::tile {
+
+/// Builds parts of one softmax_update in base two. With c the scale, m the row
+/// maximum in raw scores and M the rounded product c*m:
+///
+///   * p = 2^fma(s, c, -M), one operation before the exponential. Rounding c*m
+///     shifts all exponents of a row alike, so alpha is built from the same M
+///     and the shift cancels in O = acc / l.
+///   * From |M| = 2^22 on, the shift itself (half a unit in M's last place)
+///     would be of the order of 1: there s - m is taken first and M is 0. The
+///     branch is for a whole group of rows and both sides agree on rows with a
+///     small M. Kernels with roles go without and check their result at the
+///     end.
+///   * A row that has seen no key has m = -inf; its exponents read m as 0.
+class UpdateExpander {
+public:
+  UpdateExpander(mlir::ImplicitLocOpBuilder &b, SoftmaxUpdateOp op);
+
+  /// max(m, rowmax(s)).
+  mlir::Value buildBlockMax();
+  /// The rows whose maximum rises, given the maximum with this block.
+  mlir::Value buildRaised(mlir::Value blockMax);
+  /// (m', alpha) of the raised rows; the others keep m and have alpha = 1.
+  std::pair<mlir::Value, mlir::Value> buildNewMax(mlir::Value blockMax,
+                                                  mlir::Value raised);
+  /// 2^(c * (s - m')).
+  mlir::Value buildProbs(mlir::Value newMax);
+  /// l + rowsum(p), deferred: each part is scaled by alpha and added to alone.
+  mlir::Value buildNewSum(mlir::Value probs, mlir::Value scaledSum);
+
+  /// -M' of every row.
+  mlir::Value buildShift(mlir::Value newMax);
+  /// 2^(M - M'), exactly 1 where m' = m and 0 where m = -inf, for every row.
+  mlir::Value buildAlpha(mlir::Value shift);
+  /// 2^fma(s, c, shift).
+  mlir::Value buildExponentials(mlir::Value scores, mlir::Value shift);
+
+private:
+  mlir::Value buildAlphaExponent(mlir::Value oldMax, mlir::Value newMax);
+  mlir::scf::IfOp buildFarBranch(mlir::Value newMax, mlir::Value shift,
+                                 mlir::Value isLarge);
+  mlir::ImplicitLocOpBuilder &b;
+  SoftmaxUpdateOp op;
+  float scale;
+  bool coversLarge; // whether exponents from 2^22 on are taken care of
+};
+
+} // namespace flashc::tile
+
+#endif // FLASHC_LIB_DIALECT_TILE_TRANSFORMS_UPDATEEXPANDER_H
