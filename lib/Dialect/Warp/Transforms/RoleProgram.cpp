@@ -203,18 +203,6 @@ LogicalResult RoleCompiler::addProduct(WgmmaOp op) {
 }
 
 LogicalResult RoleCompiler::addWrite(Operation *op, Value buffer) {
-  Value slot = skipAliases(buffer);
-  auto type = cast<BufferType>(buffer.getType());
-  auto slotType = cast<BufferType>(slot.getType());
-  int64_t partBytes = type.getBytes() / type.getParts();
-  int64_t slotPartBytes = slotType.getBytes() / slotType.getParts();
-  if (!slot.getDefiningOp<AllocOp>() && type.getParts() > 1 &&
-      partBytes != slotPartBytes)
-    return op->emitOpError("writes parts of ")
-           << partBytes << " bytes one behind the other, but the slot's have "
-           << slotPartBytes
-           << ", so that a group's part begins in another's; use an alias with "
-              "parts of the slot's size, or a 'warp.alloc'";
   add(Kind::Write, op, buffer);
   return success();
 }
