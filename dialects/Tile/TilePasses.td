@@ -138,7 +138,8 @@ def TileExpandSoftmax : Pass<"tile-expand-softmax"> {
     multiply-add, except where |c * m| is so large that its rounding would show, where s - m is taken first. Needs
     base two. Runs last on this level.
 
-    In kernels with `roles` that exception is left out: their results are checked at the end. There `rescale` says how the
+    In kernels with `roles` that exception is left out: rows with such a maximum come out as NaN, as do those whose sums
+    overflowed, and the result is checked for it. There `rescale` says how the
     accumulator follows the maximum: `lazy` under a branch before the exponentials, as elsewhere; `late` under a branch at the place
     of `tile.rescale`; `always` without one.
     ```mlir

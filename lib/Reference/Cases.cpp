@@ -125,6 +125,11 @@ void emptyProblems(CaseList &list) {
              normalProblem({.sq = 0, .sk = 40}, mask));
     list.add("case 10: batch = 0, " + text, normalProblem({.batch = 0}, mask));
   }
+  // A score function must not read an array that holds nothing.
+  AttentionProblem biased =
+      normalProblem({.sq = 40, .sk = 0}, MaskExpr::none());
+  addBias(biased, [](int64_t, int64_t) { return 0.f; });
+  list.add("case 10: Sk = 0, a bias", biased).expect = emptyRows(0, 40);
 }
 } // namespace
 

@@ -5,21 +5,49 @@
 #include "cases/CaseModule.h"
 #include "flashc/Compiler/Compiler.h"
 
+#include "mlir/Pass/PassManager.h"
+
 using namespace flashc;
 using namespace flashc::test;
 using namespace flashc::reference;
 
-static llvm::Expected<std::unique_ptr<CpuKernel>>
-compile(const TestCase &test, const std::string &tiles) {
-  std::unique_ptr<mlir::MLIRContext> context = makeContext();
-  auto module = moduleOf(test, *context);
-  if (!module)
-    return module.takeError();
-  CompileOptions options;
+/// The tile level's kernel for `options.arch`, taken to this machine.
+static llvm::Expected<std::unique_ptr<CpuKernel>> toHost(Lowering &tile) {
+  PipelineOptions options;
   options.arch = "cpu";
-  options.tiles = tiles;
   options.vectorBits = hostVectorBits();
-  return compileToCPU(**module, options);
+  mlir::PassManager manager(tile.module->getContext());
+  buildCPUPipeline(manager, options);
+  if (failed(manager.run(*tile.module)))
+    return llvm::createStringError("tile-to-cpu failed");
+  return CpuKernel::create(*tile.module);
+}
+
+void CpuHarness::compile(const TestCase &test, const std::string &tiles,
+                         CompiledKernel &made) {
+  std::unique_ptr<mlir::MLIRContext> context = makeContext();
+  auto compileIt = [&]() -> llvm::Expected<std::unique_ptr<CpuKernel>> {
+    auto module = moduleOf(test, *context);
+    if (!module)
+      return module.takeError();
+    CompileOptions options;
+    options.arch = arch;
+    options.tiles = tiles;
+    auto lowered = lowerTo(**module, options, Stage::Tile);
+    if (!lowered)
+      return lowered.takeError();
+    lowered->module->walk([&](tile::KernelOp kernel) {
+      if (tile::RolesAttr roles = kernel.getSchedule().getRoles())
+        made.rescale = roles.getRescale();
+    });
+    return toHost(*lowered);
+  };
+  auto kernel = compileIt();
+  made.error.clear();
+  if (kernel)
+    made.kernel = std::move(*kernel);
+  else
+    made.error = llvm::toString(kernel.takeError());
 }
 
 const CompiledKernel &CpuHarness::kernel(const TestCase &test) {
@@ -27,15 +55,11 @@ const CompiledKernel &CpuHarness::kernel(const TestCase &test) {
   CompiledKernel &made = at->second;
   if (!isNew)
     return made;
-  auto kernel = compile(test, test.tiles);
-  if (!kernel && test.tiles != "auto") {
-    made.refusedTiles = llvm::toString(kernel.takeError());
-    kernel = compile(test, "auto");
+  compile(test, test.tiles, made);
+  if (!made.kernel && test.tiles != "auto") {
+    made.refusedTiles = made.error;
+    compile(test, "auto", made);
   }
-  if (kernel)
-    made.kernel = std::move(*kernel);
-  else
-    made.error = llvm::toString(kernel.takeError());
   return made;
 }
 

@@ -3,6 +3,7 @@
 #define FLASHC_TEST_UNITTESTS_NUMERICS_CPUHARNESS_H
 
 #include "cases/CaseRunner.h"
+#include "flashc/Dialect/Tile/IR/Tile.h"
 #include "flashc/Target/CPU.h"
 
 #include <map>
@@ -17,11 +18,16 @@ struct CompiledKernel {
   /// The tiles asked for by name do not fit, so `auto` was used; this is what
   /// the compiler said.
   std::string refusedTiles;
+  /// What the kernel's roles say, if it has any.
+  std::optional<tile::Rescale> rescale;
 };
 
 /// Kernels by the cases that they serve. One thread.
 class CpuHarness {
 public:
+  /// Kernels as the tile level makes them for `arch`: that of a GPU with roles
+  /// has block shapes and a softmax of its own.
+  explicit CpuHarness(std::string arch = "cpu") : arch(std::move(arch)) {}
   const CompiledKernel &kernel(const reference::TestCase &test);
   /// Arrays that lie as the case has them; the kernel's own refusal as an
   /// error.
@@ -34,6 +40,9 @@ public:
   size_t kernelCount() const { return kernels.size(); }
 
 private:
+  void compile(const reference::TestCase &test, const std::string &tiles,
+               CompiledKernel &made);
+  std::string arch;
   std::map<std::string, CompiledKernel> kernels;
 };
 

@@ -4,7 +4,9 @@
 // update (ExpandUpdate.cpp).
 //
 //===----------------------------------------------------------------------===//
+#include "Rescale.h"
 #include "RowProduct.h"
+#include "UpdateExpander.h"
 
 #include "flashc/Dialect/Tile/IR/BuildMap.h"
 #include "flashc/Dialect/Tile/Transforms/Patterns.h"
@@ -45,8 +47,34 @@ struct ExpandRescale : OpRewritePattern<RescaleOp> {
   }
 };
 
-/// O = acc * (1 / l) and LSE = ln2 * c * m + ln2 * log2(l); l = 0 gives 0 and
-/// -inf.
+/// (1 / l, ln2 * c * m + ln2 * log2(l)) of one row; no keys give 0 and -inf.
+SmallVector<Value> buildEnds(ImplicitLocOpBuilder &b, FinishOp op, Value rowMax,
+                             Value rowSum) {
+  float scale = op.getScale().convertToFloat();
+  float nats = float(llvm::numbers::ln2 * scale);
+  float noKeys = -std::numeric_limits<float>::infinity();
+  bool marksLarge = bool(getRoles(op));
+  Value zero = buildF32(b, 0.0f);
+  // A sum of 0 is also what too large exponents may leave.
+  Value none = arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ,
+                                     marksLarge ? rowMax : rowSum,
+                                     marksLarge ? buildF32(b, noKeys) : zero);
+  Value inverse = arith::DivFOp::create(b, buildF32(b, 1.0f), rowSum);
+  Value log = arith::MulFOp::create(b, math::Log2Op::create(b, rowSum),
+                                    buildF32(b, llvm::numbers::ln2f));
+  Value lse = math::FmaOp::create(b, rowMax, buildF32(b, nats), log);
+  if (marksLarge) {
+    Value exponent = arith::MulFOp::create(b, rowMax, buildF32(b, scale));
+    Value isLarge = buildIsLarge(b, exponent);
+    Value mark = buildF32(b, std::numeric_limits<float>::quiet_NaN());
+    inverse = arith::SelectOp::create(b, isLarge, mark, inverse);
+  }
+  return {arith::SelectOp::create(b, none, zero, inverse),
+          arith::SelectOp::create(b, none, buildF32(b, noKeys), lse)};
+}
+
+/// O = acc * (1 / l) and LSE. In kernels with roles, rows whose exponents were
+/// too large for their softmax come out as NaN, which they are checked for.
 struct ExpandFinish : OpRewritePattern<FinishOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(FinishOp op,
@@ -56,21 +84,9 @@ struct ExpandFinish : OpRewritePattern<FinishOp> {
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
     Type rows = op.getLse().getType();
     Value sum = CollectOp::create(b, rows, op.getRowSum());
-    float nats = float(llvm::numbers::ln2 * op.getScale().convertToFloat());
-    float noKeys = -std::numeric_limits<float>::infinity();
-    auto body = [&](ValueRange x) -> SmallVector<Value> {
-      Value zero = buildF32(b, 0.0f);
-      Value none =
-          arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, x[1], zero);
-      Value inverse = arith::DivFOp::create(b, buildF32(b, 1.0f), x[1]);
-      Value log = arith::MulFOp::create(b, math::Log2Op::create(b, x[1]),
-                                        buildF32(b, llvm::numbers::ln2f));
-      Value lse = math::FmaOp::create(b, x[0], buildF32(b, nats), log);
-      return {arith::SelectOp::create(b, none, zero, inverse),
-              arith::SelectOp::create(b, none, buildF32(b, noKeys), lse)};
-    };
     ResultRange ends =
-        buildMap(b, {rows, rows}, {op.getRowMax(), sum}, {}, body);
+        buildMap(b, {rows, rows}, {op.getRowMax(), sum}, {},
+                 [&](ValueRange x) { return buildEnds(b, op, x[0], x[1]); });
     Value output = buildRowProduct(b, op.getAcc(), ends[0]);
     rewriter.replaceOp(op, {output, ends[1]});
     return success();

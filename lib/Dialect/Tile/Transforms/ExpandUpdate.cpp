@@ -4,7 +4,6 @@
 // follows a new maximum. The formulas are in UpdateExpander.h.
 //
 //===----------------------------------------------------------------------===//
-#include "Rescale.h"
 #include "RowProduct.h"
 #include "UpdateExpander.h"
 
@@ -21,8 +20,7 @@ bool isRescaledBy(SoftmaxUpdateOp update, RescaleOp rescale) {
   Operation *def = rescale.getTile().getDefiningOp();
   return rescale->getBlock() == update->getBlock() &&
          rescale.getFactor() == update.getRescale() &&
-         (getRescale(update) != Rescale::Lazy || !def ||
-          def->getBlock() != update->getBlock() ||
+         (isStraight(update) || !def || def->getBlock() != update->getBlock() ||
           def->isBeforeInBlock(update));
 }
 
@@ -35,7 +33,7 @@ struct ExpandSoftmaxUpdate : OpRewritePattern<SoftmaxUpdateOp> {
                                 PatternRewriter &rewriter) const override {
     if (op.getBase() != ExpBase::Two)
       return rewriter.notifyMatchFailure(op, "not in base two");
-    if (getRescale(op) != Rescale::Lazy)
+    if (isStraight(op))
       return rewriter.notifyMatchFailure(op, "does without this branch");
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
     UpdateExpander expander(b, op);

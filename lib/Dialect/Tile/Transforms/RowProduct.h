@@ -14,14 +14,18 @@ namespace flashc::tile {
 mlir::Value buildRowProduct(mlir::ImplicitLocOpBuilder &b, mlir::Value tile,
                             mlir::Value factor);
 
-/// Whether `rescale` is expanded with `update`, which it stands beside: with
-/// `lazy`, where the accumulator exists before `update` does, so that its
-/// product can go under the branch that raises the maximum; otherwise always.
+/// Whether `update` is expanded without the one branch for all that follows a
+/// new maximum: in kernels whose roles say so, and in their first key block.
+bool isStraight(SoftmaxUpdateOp update);
+
+/// Whether `rescale` is expanded with `update`, which it stands beside: under
+/// the branch that raises the maximum, if the accumulator exists before
+/// `update` does, or in its own place where `update` is straight.
 bool isRescaledBy(SoftmaxUpdateOp update, RescaleOp rescale);
 
 /// softmax_update, with the rescales that go along.
 void populateExpandUpdatePatterns(mlir::RewritePatternSet &patterns);
-/// The same for kernels whose roles say `late` or `always`.
+/// The same for those that are straight.
 void populateExpandStraightUpdatePatterns(mlir::RewritePatternSet &patterns);
 
 } // namespace flashc::tile

@@ -22,12 +22,6 @@ Type i1Rows(Value rows) {
   return type.clone(IntegerType::get(type.getContext(), 1));
 }
 
-Value buildIsLarge(ImplicitLocOpBuilder &b, Value exponent) {
-  return arith::CmpFOp::create(b, arith::CmpFPredicate::OGE,
-                               math::AbsFOp::create(b, exponent),
-                               buildF32(b, kLargeExponent));
-}
-
 /// m, or 0 where no key has been seen.
 Value buildFiniteMax(ImplicitLocOpBuilder &b, Value rowMax) {
   Value none = arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, rowMax,
@@ -35,6 +29,12 @@ Value buildFiniteMax(ImplicitLocOpBuilder &b, Value rowMax) {
   return arith::SelectOp::create(b, none, buildF32(b, 0.0f), rowMax);
 }
 } // namespace
+
+Value buildIsLarge(ImplicitLocOpBuilder &b, Value exponent) {
+  return arith::CmpFOp::create(b, arith::CmpFPredicate::OGE,
+                               math::AbsFOp::create(b, exponent),
+                               buildF32(b, kLargeExponent));
+}
 
 UpdateExpander::UpdateExpander(ImplicitLocOpBuilder &b, SoftmaxUpdateOp op)
     : b(b), op(op), scale(op.getScale().convertToFloat()),

@@ -15,8 +15,7 @@ namespace flashc::tile {
 ///   * From |M| = 2^22 on, the shift itself (half a unit in M's last place)
 ///     would be of the order of 1: there s - m is taken first and M is 0. The
 ///     branch is for a whole group of rows and both sides agree on rows with a
-///     small M. Kernels with roles go without and check their result at the
-///     end.
+///     small M. Kernels with roles go without: tile.finish marks such rows.
 ///   * A row that has seen no key has m = -inf; its exponents read m as 0.
 class UpdateExpander {
 public:
@@ -50,6 +49,9 @@ private:
   float scale;
   bool coversLarge; // whether exponents from 2^22 on are taken care of
 };
+
+/// Whether |c*m| is so large that s - m has to be taken before the product.
+mlir::Value buildIsLarge(mlir::ImplicitLocOpBuilder &b, mlir::Value exponent);
 
 } // namespace flashc::tile
 

@@ -1,0 +1,124 @@
+// Kernels of a GPU whose warps have roles, as the tile level leaves them (the
+// key loops overlapped, the softmax straight or under a late branch), run on
+// this machine.
+#include "unittests/Catch.h"
+#include "unittests/Numerics/CpuHarness.h"
+
+#include <cmath>
+
+using namespace flashc;
+using namespace flashc::test;
+using namespace flashc::reference;
+
+namespace {
+constexpr char kArch[] = "sm_90a";
+
+/// Their exponents are too large for the softmax of these kernels.
+bool isMarked(const TestCase &test) {
+  llvm::StringRef name = test.name;
+  return name.starts_with("case 6:") || name.contains("a bias of -3.4e38");
+}
+
+void runCases(llvm::StringRef prefix, size_t atLeast) {
+  CpuHarness harness(kArch);
+  Judge judge;
+  size_t count = 0;
+  for (const TestCase &test : cases()) {
+    if (!llvm::StringRef(test.name).starts_with(prefix) || isMarked(test))
+      continue;
+    std::string wrong = harness.runAndJudge(test, judge);
+    if (!wrong.empty())
+      FAIL_CHECK(wrong);
+    count += harness.kernel(test).rescale.has_value();
+  }
+  CHECK(count >= atLeast);
+}
+
+TestCase gridCase(int64_t dim, MaskExpr mask, int64_t sq, int64_t sk) {
+  TestCase test;
+  AttentionProblem &p = test.problem;
+  test.name = fmt::format("d {} {} sq {} sk {}", dim, mask.text(), sq, sk);
+  p.mask = std::move(mask);
+  p.scale = 1 / std::sqrt(double(dim));
+  Random random(sq * 1000 + sk);
+  for (HostTensor *t : {&p.q, &p.k, &p.v}) {
+    bool isQuery = t == &p.q;
+    *t = HostTensor::dense(
+        Element::F16, {1, isQuery ? 2 : 1, isQuery ? sq : sk, dim}, p.layout);
+    fillNormal(*t, random);
+  }
+  return test;
+}
+} // namespace
+
+TEST_CASE("roles case 1: rows without a visible key") {
+  runCases("case 1:", 3);
+}
+TEST_CASE("roles case 2: causal where Sq is not Sk") { runCases("case 2:", 4); }
+TEST_CASE("roles case 4: logits near -2.4e5") { runCases("case 4:", 1); }
+TEST_CASE("roles case 7: NaN and infinity past the used keys") {
+  runCases("case 7:", 8);
+}
+TEST_CASE("roles case 8: a bias as a mask") { runCases("case 8:", 2); }
+TEST_CASE("roles case 10: empty problems") { runCases("case 10:", 7); }
+TEST_CASE("roles case 12: lengths around tile edges") {
+  runCases("case 12:", 81);
+}
+TEST_CASE("roles case 13: windows that are causal") { runCases("case 13:", 5); }
+
+TEST_CASE("roles cases 6 and 8: rows that are too large come out as NaN") {
+  CpuHarness harness(kArch);
+  size_t marked = 0;
+  for (const TestCase &test : cases()) {
+    if (!isMarked(test))
+      continue;
+    const AttentionProblem &p = test.problem;
+    Output out = llvm::cantFail(harness.run(test));
+    bool all = llvm::StringRef(test.name).starts_with("case 6:");
+    for (int64_t h = 0; h < p.heads(); ++h)
+      for (int64_t i = 0; i < p.sq(); ++i)
+        for (int64_t d = 0; d < p.valueHeadDim(); ++d)
+          CHECK(std::isnan(out.o.get(0, h, i, d)) == (all || i % 7 == 3));
+    ++marked;
+  }
+  CHECK(marked == 3);
+}
+
+TEST_CASE("roles: each way to rescale, each kind of loops, short and long") {
+  CpuHarness harness(kArch);
+  Judge judge;
+  std::map<tile::Rescale, size_t> kernels;
+  for (int64_t dim : {64, 128, 256})
+    for (const MaskExpr &mask :
+         {MaskExpr::none(), MaskExpr::causal(), MaskExpr::window(300, 7)})
+      for (auto [sq, sk] : {std::pair{1, 1},
+                            {70, 0},
+                            {64, 640},
+                            {500, 129},
+                            {129, 500},
+                            {700, 700}}) {
+        TestCase test = gridCase(dim, mask, sq, sk);
+        std::string wrong = harness.runAndJudge(test, judge);
+        if (!wrong.empty())
+          FAIL_CHECK(wrong);
+        if (auto rescale = harness.kernel(test).rescale)
+          ++kernels[*rescale];
+      }
+  CHECK(kernels.size() == 3);
+}
+
+TEST_CASE("roles sweep: 60 draws agree with the oracle") {
+  CpuHarness harness(kArch);
+  Judge judge;
+  size_t withRoles = 0;
+  for (uint64_t seed = 0; seed < 60; ++seed) {
+    TestCase test = drawProblem(
+        seed, {.withF32 = false, .kernels = 30, .maxWork = 5'000'000});
+    test.tiles = "auto"; // others seldom have roles
+    std::string wrong = harness.runAndJudge(test, judge);
+    if (!wrong.empty())
+      FAIL_CHECK(wrong);
+    withRoles += harness.kernel(test).rescale.has_value();
+  }
+  CHECK(withRoles >= 30);
+}
