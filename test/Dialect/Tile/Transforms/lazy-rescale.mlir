@@ -22,3 +22,20 @@ func.func @stays_lazy(%s: tensor<64x128xf32>, %m: tensor<64xf32>, %l: tensor<64x
   %p, %m1, %l1, %alpha = tile.softmax_update %s, %m, %l base(two) scale(0.18) lazy(2.0) : tensor<64x128xf32>, tensor<64xf32>
   return %p : tensor<64x128xf32>
 }
+
+#s = #tile.schedule<q = 64, kv = 64, stages = 1, warps = 4, q_in_registers = false, sram = 65536, roles = <
+    groups = 1, producer = 32, consumer = 240, overlap = true, turns = false, rescale = always, apart = true>>
+
+// Roles that say `always` have no slack.
+// CHECK-LABEL: tile.kernel @stays_exact(
+// CHECK:         tile.softmax_update
+// CHECK-NOT:     lazy(
+tile.kernel @stays_exact(%q: memref<?x?x?x64xf32>) attributes {schedule = #s} {
+  %c0 = arith.constant 0 : index
+  %m = arith.constant dense<0xFF800000> : tensor<64xf32>
+  %l = arith.constant dense<0.0> : tensor<64xf32>
+  %b, %h, %i = tile.program
+  %s = tile.load %q[%b, %h, %c0] : memref<?x?x?x64xf32> -> tensor<64x64xf32>
+  %p, %m1, %l1, %alpha = tile.softmax_update %s, %m, %l base(two) scale(0.18) : tensor<64x64xf32>, tensor<64xf32>
+  tile.return
+}
