@@ -32,6 +32,14 @@ bool readsMemory(MapOp map);
 /// `loop` as such; null and the reason in `why` where it is something else.
 std::optional<KeyLoop> matchKeyLoop(mlir::scf::ForOp loop, std::string &why);
 
+using KeyChain = llvm::SmallVector<KeyLoop>;
+
+/// The loops at the top of `kernel`, if they are key loops that carry each
+/// other on over one stream of K and one of V, which nothing else reads, and
+/// some block of them can be computed where there are no keys. Otherwise empty,
+/// with a remark at the first loop that is something else.
+KeyChain findKeyChain(KernelOp kernel);
+
 } // namespace flashc::tile
 
 #endif // FLASHC_LIB_DIALECT_TILE_TRANSFORMS_KEYLOOP_H

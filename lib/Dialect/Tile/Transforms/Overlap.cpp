@@ -11,7 +11,6 @@
 //
 //===----------------------------------------------------------------------===//
 #include "KeyLoop.h"
-#include "Rescale.h"
 
 #include "flashc/Dialect/Tile/Transforms/Passes.h"
 
@@ -26,8 +25,6 @@ namespace flashc::tile {
 #include "Tile/TilePasses.h.inc"
 
 namespace {
-using Chain = SmallVector<KeyLoop>;
-
 /// What the loops carry while they are overlapped.
 struct Carried {
   Value acc, rowMax, rowSum, probs;
@@ -35,7 +32,7 @@ struct Carried {
 
 class Overlapper {
 public:
-  Overlapper(ImplicitLocOpBuilder &b, Chain &chain)
+  Overlapper(ImplicitLocOpBuilder &b, KeyChain &chain)
       : b(b), chain(chain),
         keys(chain.front().keyNext.getStream().getDefiningOp<StreamOp>()),
         values(chain.front().valueNext.getStream().getDefiningOp<StreamOp>()) {}
@@ -56,7 +53,7 @@ private:
   }
 
   ImplicitLocOpBuilder &b;
-  Chain &chain;
+  KeyChain &chain;
   StreamOp keys, values;
   Value lo, lo1, hi, hi1; // lo1 = lo + 1, hi1 = max(hi, lo1)
 };
@@ -195,79 +192,15 @@ struct TileOverlap : impl::TileOverlapBase<TileOverlap> {
   void runOnOperation() override {
     getOperation()->walk([&](KernelOp kernel) {
       RolesAttr roles = kernel.getSchedule().getRoles();
-      if (roles && roles.getOverlap())
-        overlap(kernel);
+      if (!roles || !roles.getOverlap())
+        return;
+      KeyChain chain = findKeyChain(kernel);
+      if (chain.empty())
+        return;
+      ImplicitLocOpBuilder b(chain.front().loop.getLoc(), &getContext());
+      Overlapper(b, chain).run();
     });
   }
-  void overlap(KernelOp kernel);
 };
-
-/// Whether `loop` goes on where `before` ends.
-bool carriesOn(scf::ForOp before, scf::ForOp loop) {
-  return isEqualConstantIntOrValue(before.getUpperBound(),
-                                   loop.getLowerBound()) &&
-         llvm::equal(before.getResults(), loop.getInitArgs()) &&
-         llvm::all_of(before->getUsers(),
-                      [&](Operation *user) { return user == loop; });
-}
-
-/// Whether the loops read all of one stream of K and one of V, and alone, with
-/// the same queries.
-bool shareStreams(Chain &chain) {
-  KeyLoop &first = chain.front();
-  auto isRange = [&](StreamOp stream) {
-    return isEqualConstantIntOrValue(stream.getLo(),
-                                     first.loop.getLowerBound()) &&
-           isEqualConstantIntOrValue(stream.getHi(),
-                                     chain.back().loop.getUpperBound()) &&
-           stream->getBlock() == first.loop->getBlock() &&
-           size_t(llvm::range_size(stream->getUsers())) == chain.size();
-  };
-  Value keys = first.keyNext.getStream(), values = first.valueNext.getStream();
-  return keys != values && isRange(keys.getDefiningOp<StreamOp>()) &&
-         isRange(values.getDefiningOp<StreamOp>()) &&
-         llvm::all_of(chain, [&](KeyLoop &k) {
-           return k.keyNext.getStream() == keys &&
-                  k.valueNext.getStream() == values &&
-                  k.scores.getLhs() == first.scores.getLhs() &&
-                  k.getProbs().getType() == first.getProbs().getType();
-         });
-}
-
-/// Whether block lo gives nothing where there are no keys: it is masked, or
-/// there are some for certain.
-bool standsEmpty(Chain &chain) {
-  if (llvm::any_of(chain, [](KeyLoop &k) { return k.isMasked; }))
-    return true;
-  auto lo = getConstantIntValue(chain.front().loop.getLowerBound());
-  auto hi = getConstantIntValue(chain.back().loop.getUpperBound());
-  return lo && hi && *lo < *hi;
-}
-
-void TileOverlap::overlap(KernelOp kernel) {
-  Chain chain;
-  for (auto loop : kernel.getBody().front().getOps<scf::ForOp>()) {
-    std::string why;
-    std::optional<KeyLoop> parts = matchKeyLoop(loop, why);
-    if (parts && !chain.empty() && !carriesOn(chain.back().loop, loop))
-      parts.reset(), why = "does not carry on where the loop before it ends";
-    if (!parts) {
-      loop.emitRemark() << "tile-overlap leaves this kernel as it is: the loop "
-                        << why;
-      return;
-    }
-    chain.push_back(std::move(*parts));
-  }
-  if (chain.empty())
-    return;
-  if (!shareStreams(chain) || !standsEmpty(chain)) {
-    chain.front().loop.emitRemark(
-        "tile-overlap leaves this kernel as it is: its loops do not share one "
-        "stream of K and one of V, or may be empty without a mask");
-    return;
-  }
-  ImplicitLocOpBuilder b(chain.front().loop.getLoc(), &getContext());
-  Overlapper(b, chain).run();
-}
 } // namespace
 } // namespace flashc::tile
