@@ -203,3 +203,35 @@ def Warp_AliasOp : Warp_Op<"alias", [Pure]> {
   let assemblyFormat = "$buffer attr-dict `:` qualified(type($buffer)) `->` qualified(type($result))";
   let hasVerifier = 1;
 }
+
+def Warp_FetchOp : Warp_Op<"fetch", [MemoryEffects<[MemRead]>]> {
+  let summary = "A block of rows of one head from global memory to a fragment, element by element";
+  let description = [{
+    Edges as for `warp.channel`. Slow: for tiles that are computed again.
+    ```mlir
+    %q = warp.fetch %view[%b, %h, %row] : memref<?x?x?x128xf16, strided<[?, ?, ?, 1], offset: ?>> -> !warp.fragment<128x128xf16>
+    ```
+  }];
+  let arguments = (ins Warp_View:$view, Index:$batch, Index:$head, Index:$row, Optional<Index>:$limit);
+  let results = (outs Warp_FragmentType:$fragment);
+  let assemblyFormat = [{ $view `[` $batch `,` $head `,` $row `]` (`limit` `(` $limit^ `)`)? attr-dict `:` qualified(type($view)) `->`
+                          qualified(type($fragment)) }];
+  let hasVerifier = 1;
+}
+
+def Warp_MmaFetchOp : Warp_Op<"mma_fetch", [MemoryEffects<[MemRead]>, AllTypesMatch<["acc", "result"]>]> {
+  let summary = "`warp.mma` with B from global memory, element by element: rows `row` on of one head";
+  let description = [{
+    Each warp by itself. B has K rows, or N with `transpose_b`; edges as for `warp.channel`.
+    ```mlir
+    %s = warp.mma_fetch %q, %view[%b, %h, %row] acc(%zero) transpose_b : !warp.fragment<128x128xf16>, memref<?x?x?x128xf16, strided<[?, ?, ?, 1], offset: ?>> -> !warp.fragment<128x16xf32>
+    ```
+  }];
+  let arguments = (ins Warp_FragmentType:$lhs, Warp_View:$view, Index:$batch, Index:$head, Index:$row, Warp_FragmentType:$acc,
+                       Optional<Index>:$limit, UnitAttr:$transpose_b, UnitAttr:$guarded);
+  let results = (outs Warp_FragmentType:$result);
+  let assemblyFormat = [{ $lhs `,` $view `[` $batch `,` $head `,` $row `]` (`limit` `(` $limit^ `)`)? `acc` `(` $acc `)`
+                          (`transpose_b` $transpose_b^)? (`guarded` $guarded^)? attr-dict `:` qualified(type($lhs)) `,`
+                          qualified(type($view)) `->` qualified(type($result)) }];
+  let hasVerifier = 1;
+}

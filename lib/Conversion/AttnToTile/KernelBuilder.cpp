@@ -21,6 +21,9 @@ namespace flashc {
 namespace {
 /// Columns of a tile are whole steps of a tensor core's K dimension.
 constexpr int64_t kColumnStep = 16;
+/// Rows of a key block where a tile is computed again: the least that a tensor
+/// core takes.
+constexpr int64_t kRedoKeys = 16;
 
 class KernelBuilder {
 public:
@@ -29,6 +32,7 @@ public:
                 ArrayRef<IntegerSet> sets)
       : b(b), op(op), schedule(schedule), views(views), sets(sets),
         element(op.getQuery().getType().getElementType()),
+        kv(schedule.getKv()),
         headDim(llvm::alignTo(op.getHeadDim(), kColumnStep)),
         valueDim(llvm::alignTo(op.getValueHeadDim(), kColumnStep)) {}
 
@@ -45,6 +49,8 @@ private:
     return RankedTensorType::get({rows, columns}, type);
   }
   void buildProgram();
+  std::pair<Value, Value> buildAttention();
+  std::pair<Value, Value> buildRedo(Value output, Value lse);
   Value buildKeyHead();
   Value buildKeyLength();
   Value load(Value view, Value head, Value row, int64_t rows, int64_t columns,
@@ -67,6 +73,7 @@ private:
   const KernelViews &views;
   ArrayRef<IntegerSet> sets;
   Type element;
+  int64_t kv;                // rows of a key block
   int64_t headDim, valueDim; // padded
   SmallVector<SmallVector<Value>> captureEnds;
   Value batch, head, keyHead, firstRow, queries, sq, sk, keyLength, limit;
@@ -182,7 +189,7 @@ Value KernelBuilder::buildScoreFunction(Value scores, Value firstKey) {
 }
 
 Value KernelBuilder::buildScores(Value keys, Value firstKey) {
-  Value zero = tile::buildSplat(b, {schedule.getQ(), schedule.getKv()}, 0.0f);
+  Value zero = tile::buildSplat(b, {schedule.getQ(), kv}, 0.0f);
   Value scores =
       tile::DotOp::create(b, queries, keys, zero, /*transpose_b=*/true,
                           /*guarded=*/false);
@@ -200,7 +207,6 @@ Value KernelBuilder::buildScores(Value keys, Value firstKey) {
 /// One key block: (acc, m, l) to (acc', m', l').
 SmallVector<Value> KernelBuilder::buildStep(Value block, ValueRange carried) {
   Value acc = carried[0], rowMax = carried[1], rowSum = carried[2];
-  int64_t kv = schedule.getKv();
   Value firstKey = arith::MulIOp::create(b, block, index(kv));
   Value keys = load(views.key, keyHead, firstKey, kv, headDim, limit);
   Value scores = buildScores(keys, firstKey);
@@ -224,9 +230,9 @@ SmallVector<Value> KernelBuilder::buildStep(Value block, ValueRange carried) {
   return {next, update.getNewMax(), update.getNewSum()};
 }
 
-void KernelBuilder::build() {
-  buildProgram();
-  int64_t q = schedule.getQ(), kv = schedule.getKv();
+/// The loop over all key blocks: (O, LSE), both f32.
+std::pair<Value, Value> KernelBuilder::buildAttention() {
+  int64_t q = schedule.getQ();
   queries = load(views.query, head, firstRow, q, headDim, Value());
   Value blocks = arith::DivUIOp::create(
       b, arith::AddIOp::create(b, keyLength, index(kv - 1)), index(kv));
@@ -243,10 +249,49 @@ void KernelBuilder::build() {
       b, TypeRange{loop.getResult(0).getType(), noMax.getType()},
       loop.getResult(0), loop.getResult(1), loop.getResult(2),
       tile::ExpBaseAttr::get(b.getContext(), tile::ExpBase::E), softmaxScale());
-  Value output = castTile(finish.getOutput(), element);
+  return {finish.getOutput(), finish.getLse()};
+}
+
+/// Kernels with roles copy and multiply without a look at what is masked, so
+/// that NaN and infinity there spoil a row, as do exponents past f32's whole
+/// numbers. Where the rows' sum of O is not finite, they are computed again, in
+/// small blocks and with care.
+std::pair<Value, Value> KernelBuilder::buildRedo(Value output, Value lse) {
+  Value zero = tile::buildSplat(b, {schedule.getQ()}, 0.0f);
+  Value sums = tile::ReduceOp::create(b, tile::ReduceKind::Add, output, zero,
+                                      /*deferred=*/true);
+  sums = tile::CollectOp::create(b, zero.getType(), sums);
+  Type rows = cast<RankedTensorType>(zero.getType()).clone(b.getI1Type());
+  Value spoilt = tile::buildMap(b, rows, sums, {}, [&](ValueRange x) {
+    Value infinity =
+        tile::buildF32(b, std::numeric_limits<float>::infinity());
+    return SmallVector<Value>{arith::CmpFOp::create(
+        b, arith::CmpFPredicate::UGE, math::AbsFOp::create(b, x[0]), infinity)};
+  })[0];
+  Value any = tile::AnyOp::create(b, b.getI1Type(), spoilt);
+  auto branch =
+      scf::IfOp::create(b, TypeRange{output.getType(), lse.getType()}, any,
+                        /*withElseRegion=*/true);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(branch.thenBlock());
+  kv = kRedoKeys;
+  auto [again, lseAgain] = buildAttention();
+  kv = schedule.getKv();
+  scf::YieldOp::create(b, ValueRange{again, lseAgain});
+  b.setInsertionPointToStart(branch.elseBlock());
+  scf::YieldOp::create(b, ValueRange{output, lse});
+  return {branch.getResult(0), branch.getResult(1)};
+}
+
+void KernelBuilder::build() {
+  buildProgram();
+  auto [output, lse] = buildAttention();
+  if (schedule.getRoles())
+    std::tie(output, lse) = buildRedo(output, lse);
+  output = castTile(output, element);
   tile::StoreOp::create(b, output, views.output, batch, head, firstRow);
   if (views.lse)
-    tile::StoreOp::create(b, finish.getLse(), views.lse, batch, head, firstRow);
+    tile::StoreOp::create(b, lse, views.lse, batch, head, firstRow);
   tile::ReturnOp::create(b);
 }
 } // namespace

@@ -196,6 +196,16 @@ private:
   void emitSettle(warp::SettleOp op);
   Value descriptor(Value address, uint64_t leadingBytes);
 
+  // Fetch.cpp: tiles that are computed again.
+  struct FetchSource;
+  void emitFetch(warp::FetchOp op);
+  void emitMmaFetch(warp::MmaFetchOp op);
+  FetchSource fetchSource(Value view, Value batch, Value head, Value limit);
+  Value fetch(const FetchSource &source, Value row, Value column,
+              mlir::Type type);
+  Registers fetchOperandB(const FetchSource &source, Value row, int64_t n,
+                          int64_t k, bool transposeB);
+
   // Builders.cpp: small things.
   int64_t threads() { return 32 * kernel.getAllWarps(); }
   Value i32(int64_t value);

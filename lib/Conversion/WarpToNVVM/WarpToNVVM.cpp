@@ -192,6 +192,8 @@ LogicalResult KernelEmitter::emitOp(Operation *op) {
         return done([&] { emitAwaitTurn(op); });
       })
       .Case([&](warp::PassTurnOp op) { return done([&] { emitPassTurn(op); }); })
+      .Case([&](warp::FetchOp op) { return done([&] { emitFetch(op); }); })
+      .Case([&](warp::MmaFetchOp op) { return done([&] { emitMmaFetch(op); }); })
       .Case([&](warp::EmitOp op) { return done([&] { emitEmit(op); }); })
       .Case([&](warp::AliasOp op) {
         buffers[op.getResult()] = buffers[op.getBuffer()];

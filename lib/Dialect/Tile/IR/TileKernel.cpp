@@ -50,11 +50,16 @@ LogicalResult checkArgument(KernelOp kernel, unsigned i, Type type) {
 }
 
 /// Bytes of the blocks that `kernel` loads: those outside of loops once, those
-/// of the loop that loads most and all streams once a stage.
+/// of the loop that loads most and all streams once a stage. Of kernels with
+/// roles, what is computed again (in a branch) goes to registers at once.
 int64_t getLoadedBytes(KernelOp kernel) {
   int64_t fixed = 0, stream = 0;
   llvm::DenseMap<Operation *, int64_t> loops;
   kernel.walk([&](Operation *op) {
+    bool isInRedo = kernel.getSchedule().getRoles() &&
+                    op->getParentOfType<scf::IfOp>();
+    if (isInRedo)
+      return;
     if (auto load = dyn_cast<LoadOp>(op)) {
       auto type = load.getTile().getType();
       int64_t bytes = getBytes(type.getShape(), type.getElementType());

@@ -16,16 +16,11 @@
 
 #include <limits>
 
-#include "mlir/IR/Matchers.h"
-
 using namespace mlir;
 
 namespace flashc::tile {
 
 Value buildRowProduct(ImplicitLocOpBuilder &b, Value tile, Value factor) {
-  // The start of a sum, before the first block.
-  if (matchPattern(tile, m_AnyZeroFloat()))
-    return tile;
   return buildMap(b, tile.getType(), {tile, factor}, {}, [&](ValueRange x) {
     return SmallVector<Value>{arith::MulFOp::create(b, x[0], x[1])};
   })[0];

@@ -6,8 +6,17 @@
 
 namespace flashc::tile {
 
-/// The roles of the kernel around `op`; null where it has none.
+/// Whether `op` stands in a kernel's second, careful computation of a tile,
+/// which is in a branch.
+inline bool isInRedo(mlir::Operation *op) {
+  return op->getParentOfType<mlir::scf::IfOp>() != nullptr;
+}
+
+/// The roles of the kernel around `op`; null where it has none, and in the
+/// redo, which does without.
 inline RolesAttr getRoles(mlir::Operation *op) {
+  if (isInRedo(op))
+    return {};
   auto kernel = op->getParentOfType<KernelOp>();
   return kernel ? kernel.getSchedule().getRoles() : RolesAttr();
 }

@@ -7,6 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "KeyRanges.h"
+#include "Rescale.h"
 
 #include "flashc/Dialect/Tile/IR/Tile.h"
 #include "flashc/Dialect/Tile/Transforms/Passes.h"
@@ -91,7 +92,7 @@ struct TileSplitLoops : impl::TileSplitLoopsBase<TileSplitLoops> {
     SmallVector<std::pair<scf::ForOp, MaskOp>> loops;
     getOperation()->walk([&](scf::ForOp loop) {
       if (MaskOp mask = findMask(loop);
-          mask && loop->getParentOfType<KernelOp>())
+          mask && loop->getParentOfType<KernelOp>() && !isInRedo(loop))
         loops.push_back({loop, mask});
     });
     for (auto [loop, mask] : loops) {

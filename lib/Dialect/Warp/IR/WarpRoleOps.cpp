@@ -244,3 +244,41 @@ LogicalResult AliasOp::verify() {
          << from << " and the result " << to
          << "; use a shape that is not larger, with as many parts";
 }
+
+/// Whole rows of a view, two elements at a time.
+static LogicalResult verifyFetch(Operation *op, MemRefType view, Type element,
+                                 int64_t columns) {
+  int64_t headDim = view.getDimSize(3);
+  if (ShapedType::isDynamic(headDim) || headDim % 2 || headDim > columns ||
+      view.getElementType() != element)
+    return op->emitOpError("reads rows of a static, even head dim of at most "
+                           "the tile's columns, but the view is ")
+           << view << " and the tile has " << columns << " columns of "
+           << element << "; pad the tile";
+  return success();
+}
+
+LogicalResult FetchOp::verify() {
+  FragmentType type = getFragment().getType();
+  if (type.getRank() != 2 || type.getElementType().isF32())
+    return emitOpError("fetches a tile of 16-bit elements, but the result is ")
+           << type << "; use a rank-2 fragment of the view's element type";
+  return verifyFetch(*this, cast<MemRefType>(getView().getType()),
+                     type.getElementType(), type.getShape()[1]);
+}
+
+LogicalResult MmaFetchOp::verify() {
+  FragmentType lhs = getLhs().getType(), acc = getAcc().getType();
+  if (lhs.getRank() != 2 || acc.getRank() != 2 ||
+      lhs.getShape()[0] != acc.getShape()[0] || lhs.getShape()[1] % 16 ||
+      acc.getShape()[1] % 16 || !acc.getElementType().isF32())
+    return emitOpError("multiplies M x K by K x N into M x N f32 in steps of "
+                       "16, but the left tile is ")
+           << lhs << " and the accumulator " << acc << "; pad them";
+  if (getGuarded() && getTransposeB())
+    return emitOpError("is guarded by weights and a plain B, but it has both "
+                       "guarded and transpose_b; leave out one");
+  return verifyFetch(*this, cast<MemRefType>(getView().getType()),
+                     lhs.getElementType(),
+                     getTransposeB() ? lhs.getShape()[1] : acc.getShape()[1]);
+}
