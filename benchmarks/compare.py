@@ -98,14 +98,22 @@ def csv_lines(results):
                    f"{tflops(dim, length, causal, ms):.1f},nan")
 
 
-def markdown(results, title):
+def reference(best, against):
+    """Milliseconds of the peer that counts: one by name, or `best`, the fastest of those that ran."""
+    if against != "best":
+        return best.get(f"torch-{against}", math.nan)
+    return min((ms for impl, ms in best.items() if not impl.startswith("flashc") and ms == ms), default=math.nan)
+
+
+def markdown(results, title, against):
     """The table, then the means by (dtype, head dim, mask) and over all."""
     impls = list(dict.fromkeys(impl for best in results.values() for impl in best))
     ours = [impl for impl in impls if impl.startswith("flashc")]
-    ratio = {(cell, impl): best.get("torch-fa2", math.nan) / best[impl]
+    ratio = {(cell, impl): reference(best, against) / best[impl]
              for cell, best in results.items() for impl in ours if impl in best}
-    lines = [title, "", "TFLOP/s, forward; the last columns are flashc's part of torch's FlashAttention-2.", ""]
-    heads = ["type", "d", "mask", "length", *impls, *(f"{impl} / fa2" for impl in ours)]
+    lines = [title, "", "TFLOP/s, forward; the last columns are flashc's speed as a part of "
+             + ("the fastest peer's." if against == "best" else f"torch-{against}'s."), ""]
+    heads = ["type", "d", "mask", "length", *impls, *(f"{impl} / {against}" for impl in ours)]
     lines += ["| " + " | ".join(heads) + " |", "|" + " --- |" * len(heads)]
     for cell, best in results.items():
         dtype, dim, causal, length = cell
@@ -113,7 +121,7 @@ def markdown(results, title):
         row += [f"{tflops(dim, length, causal, best[impl]):.0f}" if impl in best else "-" for impl in impls]
         row += [f"{ratio.get((cell, impl), math.nan):.2f}" for impl in ours]
         lines.append("| " + " | ".join(row) + " |")
-    lines += ["", "| geometric mean of flashc / fa2 | " + " | ".join(ours) + " | lowest cell |",
+    lines += ["", f"| geometric mean of flashc / {against} | " + " | ".join(ours) + " | lowest cell |",
               "|" + " --- |" * (len(ours) + 2)]
     groups = list(dict.fromkeys(cell[:3] for cell in results))
     for group in groups + [None]:
@@ -135,6 +143,7 @@ def main():
     parser.add_argument("--arch", default="sm_80")
     parser.add_argument("--tiles", default="auto", help="candidates of flashc-bench; each is a column")
     parser.add_argument("--peers", default="fa2,cudnn")
+    parser.add_argument("--against", default="fa2", help="peer that the ratios are to, or best (fa2)")
     parser.add_argument("--repeats", type=int, default=2)
     parser.add_argument("--csv", help="file for the times")
     parser.add_argument("--markdown", help="file for the table")
@@ -142,7 +151,7 @@ def main():
     gpu = torch.cuda.get_device_properties(0)
     title = f"{gpu.name}, torch {torch.__version__}, flashc {arguments.arch} PTX"
     results = measure(arguments)
-    table = markdown(results, title)
+    table = markdown(results, title, arguments.against)
     print(table)
     if arguments.csv:
         with open(arguments.csv, "w") as out:

@@ -100,6 +100,20 @@ def Warp_ReceiveOp : Warp_Op<"receive", [MemoryEffects<[MemRead, MemWrite]>, Att
   let hasVerifier = 1;
 }
 
+def Warp_ClearRowsOp : Warp_Op<"clear_rows", [MemoryEffects<[MemWrite]>]> {
+  let summary = "Zero the rows of a received slot from row `first` on, for what the products read next";
+  let description = [{
+    Rows of V past a batch's key length are copied as they are, and a weight of zero does not undo a NaN. Each group clears
+    them for itself, all with the same zeros; nothing happens where `first` is past the last row.
+    ```mlir
+    warp.clear_rows %v from %first : !warp.buffer<176x128xf16, 64>
+    ```
+  }];
+  let arguments = (ins Warp_BufferType:$buffer, Index:$first);
+  let assemblyFormat = "$buffer `from` $first attr-dict `:` qualified(type($buffer))";
+  let hasVerifier = 1;
+}
+
 def Warp_ReleaseOp : Warp_Op<"release", [MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "This warp no longer reads a received slot";
   let description = [{

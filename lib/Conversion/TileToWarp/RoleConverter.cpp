@@ -154,7 +154,23 @@ LogicalResult RoleConverter::convertNext(tile::NextOp op) {
   if (!ring)
     return op.emitOpError("reads a stream that is passed around, but a ring is "
                           "named by its 'tile.stream'; use that");
-  buffers[op.getTile()] = receive(op, ring);
+  Value buffer = receive(op, ring);
+  buffers[op.getTile()] = buffer;
+  auto stream = op.getStream().getDefiningOp<tile::StreamOp>();
+  // Rows of K past the limit give scores that the mask drops.
+  bool isSummed = llvm::any_of(op.getTile().getUses(), [](OpOperand &use) {
+    auto dot = dyn_cast<tile::DotOp>(use.getOwner());
+    return dot && !dot.getTransposeB();
+  });
+  if (!stream.getLimit() || !isSummed)
+    return success();
+  Location loc = op.getLoc();
+  Value rows = arith::ConstantIndexOp::create(
+      builder, loc, stream.getStream().getType().getShape()[0]);
+  Value row = arith::MulIOp::create(builder, loc, lookup(op.getBlock()), rows);
+  Value first =
+      arith::SubIOp::create(builder, loc, lookup(stream.getLimit()), row);
+  warp::ClearRowsOp::create(builder, loc, buffer, first);
   return success();
 }
 

@@ -163,9 +163,12 @@ private:
   void initBarriers();
   mlir::LogicalResult emitTiles(warp::TilesOp op);
   TileCounts countTiles();
-  void decodeTile(warp::TilesOp op, Value tile, const TileCounts &counts);
-  void publishTile(Value tile, Value count);
-  Value receiveTile(Value count);
+  Registers decodeTile(warp::TilesOp op, Value tile, const TileCounts &counts);
+  std::pair<Value, Value> queuePlace(Value count);
+  void publishTile(mlir::ArrayRef<Value> coordinates, Value count);
+  Registers readTile(Value count);
+  void mapCoordinates(mlir::Block &body, mlir::ArrayRef<Value> coordinates);
+  mlir::LogicalResult remakeTile(mlir::Operation *loop);
   Value queueBarrier(Value slot, bool full);
   Value queueTile(Value slot);
   void resetCounter();
@@ -174,6 +177,7 @@ private:
   mlir::LogicalResult emitSend(warp::SendOp op);
   mlir::LogicalResult emitReceive(warp::ReceiveOp op);
   void emitRelease(warp::ReleaseOp op);
+  void emitClearRows(warp::ClearRowsOp op);
   void emitAdvance(warp::AdvanceOp op);
   void emitAwaitTurn(warp::AwaitTurnOp op);
   void emitPassTurn(warp::PassTurnOp op);
@@ -249,6 +253,7 @@ private:
   Registers tensorMaps; // generic pointers to the parameters
   Value counter;        // of tiles, in global memory
   Value group;          // of a consumer warp
+  Value tileCount;      // tiles that this block had before
   bool isProducer = true;
   mlir::Block *exit = nullptr;
 };

@@ -37,11 +37,11 @@ void KernelEmitter::awaitBarrier(Value barrier, Value parity) {
           "r,r,~{memory}", {barrier, parity});
 }
 
-// One arrival a warp, without a branch.
+// One arrival a warp, without a branch and without a register for the lane.
 void KernelEmitter::arriveOnce(Value barrier) {
-  asmVoid("{\n.reg .pred p;\nsetp.eq.u32 p, $1, 0;\n"
+  asmVoid("{\n.reg .pred p;\nelect.sync _|p, -1;\n"
           "@p mbarrier.arrive.shared::cta.b64 _, [$0];\n}",
-          "r,r,~{memory}", {barrier, lane});
+          "r,~{memory}", barrier);
 }
 
 // Barrier of a slot's part: the full ones stand first, then the empty ones.
@@ -177,6 +177,37 @@ Value KernelEmitter::partAddress(Value buffer) {
   int64_t bytes = type.getBytes() / type.getParts();
   return arith::AddIOp::create(
       b, buffers[buffer], arith::MulIOp::create(b, group, i32(bytes)));
+}
+
+// Thread t of the group zeroes 16-byte piece t % 8 of each segment in every
+// 16th row. Pieces are permuted inside a row, which zeros do not show.
+void KernelEmitter::emitClearRows(warp::ClearRowsOp op) {
+  auto type = op.getBuffer().getType();
+  int64_t rows = type.getShape()[0], segments = type.getShape()[1] / 64;
+  Value first = arith::MaxSIOp::create(b, toI32(scalar(op.getFirst())), i32(0));
+  Value some = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, first,
+                                     i32(rows));
+  callWithCondition(some, [&] {
+    Value inGroup = arith::AndIOp::create(b, thread, i32(127));
+    Value mine = arith::ShRUIOp::create(b, inGroup, i32(3));
+    Value piece = arith::ShLIOp::create(
+        b, arith::AndIOp::create(b, inGroup, i32(7)), i32(4));
+    Value from = arith::AddIOp::create(b, first, mine);
+    auto loop = scf::ForOp::create(b, from, i32(rows), i32(16));
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPoint(loop.getBody()->getTerminator());
+    Value address = arith::AddIOp::create(
+        b, arith::AddIOp::create(b, buffers[op.getBuffer()], piece),
+        arith::ShLIOp::create(b, loop.getInductionVar(), i32(7)));
+    for (int64_t segment = 0; segment < segments; ++segment)
+      asmVoid(fmt::format("st.shared.v4.b32 [$0 + {}], {{$1, $1, $1, $1}};",
+                          segment * rows * 128),
+              "r,r,~{memory}", {address, i32(0)});
+    b.setInsertionPointAfter(loop);
+    asmVoid("fence.proxy.async.shared::cta;", "~{memory}", {});
+    asmVoid("bar.sync $0, 128;", "r,~{memory}",
+            arith::AddIOp::create(b, group, i32(kFirstGroup)).getResult());
+  });
 }
 
 void KernelEmitter::emitRelease(warp::ReleaseOp op) {

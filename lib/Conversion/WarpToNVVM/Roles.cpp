@@ -2,9 +2,11 @@
 // into producer and consumers, and each runs its loop over the tiles.
 //
 // The producer's one thread draws tiles from a counter in global memory and
-// puts each into a queue of two slots in shared memory, with a full and an empty
-// barrier each; a number past the last tile ends the loops. The block that is
-// the last to end sets the counter back to zero.
+// puts each one's coordinates into a queue of two slots in shared memory, with a
+// full and an empty barrier each; a negative query block ends the loops. A
+// consumer keeps its slot to the tile's end and reads the coordinates anew
+// behind each loop, where registers are short. The block that is the last to
+// end sets the counter back to zero.
 #include "KernelEmitter.h"
 
 #include "llvm/Support/MathExtras.h"
@@ -23,8 +25,8 @@ Value KernelEmitter::queueBarrier(Value slot, bool full) {
 }
 
 Value KernelEmitter::queueTile(Value slot) {
-  return gep(gep(shared, arith::ShLIOp::create(b, slot, i32(2))),
-             *kernel.getQueue() + 16 * kQueueSlots);
+  return sharedAt(*kernel.getQueue() + 16 * kQueueSlots,
+                  arith::ShLIOp::create(b, slot, i32(4)));
 }
 
 // One thread: all barriers, before anyone waits on them.
@@ -117,34 +119,19 @@ LogicalResult KernelEmitter::emitRoles() {
   return success();
 }
 
-void KernelEmitter::publishTile(Value tile, Value count) {
-  Value slot = arith::AndIOp::create(b, count, i32(1));
-  Value parity = arith::AndIOp::create(
-      b, arith::ShRUIOp::create(b, count, i32(1)), i32(1));
-  awaitBarrier(queueBarrier(slot, /*full=*/false),
-               arith::XOrIOp::create(b, parity, i32(1)));
-  LLVM::StoreOp::create(b, tile, queueTile(slot), /*alignment=*/4,
-                        /*isVolatile=*/true);
-  asmVoid("mbarrier.arrive.shared::cta.b64 _, [$0];", "r,~{memory}",
-          queueBarrier(slot, /*full=*/true));
+// Slot and parity of the count-th tile of this block.
+std::pair<Value, Value> KernelEmitter::queuePlace(Value count) {
+  Value one = i32(1);
+  Value round = arith::ShRUIOp::create(b, count, one);
+  return {arith::AndIOp::create(b, count, one),
+          arith::AndIOp::create(b, round, one)};
 }
 
-Value KernelEmitter::receiveTile(Value count) {
-  Value slot = arith::AndIOp::create(b, count, i32(1));
-  Value parity = arith::AndIOp::create(
-      b, arith::ShRUIOp::create(b, count, i32(1)), i32(1));
-  awaitBarrier(queueBarrier(slot, /*full=*/true), parity);
-  Value tile = LLVM::LoadOp::create(b, b.getI32Type(), queueTile(slot),
-                                    /*alignment=*/4, /*isVolatile=*/true);
-  tile = shuffleFirst(tile);
-  arriveOnce(queueBarrier(slot, /*full=*/false));
-  return tile;
-}
-
-// The tile's coordinates. Longest first: by sections of heads whose keys fit
-// L2 together, in each from the last query block to the first.
-void KernelEmitter::decodeTile(warp::TilesOp op, Value tile,
-                               const TileCounts &counts) {
+// The tile's (batch, head, query block); a negative block past the last tile.
+// Longest first: by sections of heads whose keys fit L2 together, in each from
+// the last query block to the first.
+SmallVector<Value> KernelEmitter::decodeTile(warp::TilesOp op, Value tile,
+                                             const TileCounts &counts) {
   auto divide = [&](Value x, Value y) {
     return std::pair<Value, Value>(arith::DivUIOp::create(b, x, y),
                                    arith::RemUIOp::create(b, x, y));
@@ -154,8 +141,9 @@ void KernelEmitter::decodeTile(warp::TilesOp op, Value tile,
     auto [section, rest] =
         divide(tile, arith::MulIOp::create(b, counts.blocks, counts.section));
     Value first = arith::MulIOp::create(b, section, counts.section);
-    Value heads = arith::MinUIOp::create(
-        b, counts.section, arith::SubIOp::create(b, counts.batchHeads, first));
+    Value left = arith::SubIOp::create(b, counts.batchHeads, first);
+    left = arith::MaxSIOp::create(b, left, i32(1)); // past the last tile
+    Value heads = arith::MinUIOp::create(b, counts.section, left);
     auto [fromLast, head] = divide(rest, heads);
     Value last = arith::SubIOp::create(b, counts.blocks, i32(1));
     block = arith::SubIOp::create(b, last, fromLast);
@@ -164,10 +152,42 @@ void KernelEmitter::decodeTile(warp::TilesOp op, Value tile,
     std::tie(batchHead, block) = divide(tile, counts.blocks);
   }
   auto [batch, head] = divide(batchHead, counts.heads);
-  Block &body = op.getBody().front();
-  Value coordinates[] = {batch, head, block};
+  Value inside = arith::CmpIOp::create(b, arith::CmpIPredicate::ult, tile,
+                                       counts.tiles);
+  block = arith::SelectOp::create(b, inside, block, i32(-1));
+  return {batch, head, block};
+}
+
+void KernelEmitter::publishTile(ArrayRef<Value> coordinates, Value count) {
+  auto [slot, parity] = queuePlace(count);
+  awaitBarrier(queueBarrier(slot, /*full=*/false),
+               arith::XOrIOp::create(b, parity, i32(1)));
+  asmVoid("st.shared.v4.b32 [$0], {$1, $2, $3, $3};", "r,r,r,r,~{memory}",
+          {queueTile(slot), coordinates[0], coordinates[1], coordinates[2]});
+  asmVoid("mbarrier.arrive.shared::cta.b64 _, [$0];", "r,~{memory}",
+          queueBarrier(slot, /*full=*/true));
+}
+
+SmallVector<Value> KernelEmitter::readTile(Value count) {
+  auto [slot, parity] = queuePlace(count);
+  auto i32Type = b.getI32Type();
+  return asmMany({i32Type, i32Type, i32Type}, "ld.shared.v4.b32 {$0, $1, $2, _}, [$3];",
+                 "=r,=r,=r,r,~{memory}", queueTile(slot));
+}
+
+void KernelEmitter::mapCoordinates(Block &body, ArrayRef<Value> coordinates) {
   for (auto [i, value] : llvm::enumerate(coordinates))
     scalars.map(body.getArgument(i), toIndex(value));
+}
+
+// Behind a loop of a consumer: coordinates, what follows from them, and the
+// lane are made again, so that they do not live through the loop.
+LogicalResult KernelEmitter::remakeTile(Operation *loop) {
+  thread = inlineAsm(b.getI32Type(), "mov.u32 $0, %tid.x;", "=r", {});
+  lane = arith::AndIOp::create(b, thread, i32(31));
+  beginSegment();
+  mapCoordinates(*loop->getBlock(), readTile(tileCount));
+  return remakeScalars(loop);
 }
 
 KernelEmitter::TileCounts KernelEmitter::countTiles() {
@@ -197,12 +217,15 @@ KernelEmitter::TileCounts KernelEmitter::countTiles() {
 // A loop of blocks and not an scf.while: what is carried comes out of the
 // body's end.
 LogicalResult KernelEmitter::emitTiles(warp::TilesOp op) {
-  TileCounts counts = countTiles();
   auto i32Type = b.getI32Type();
-  Registers inits = {isProducer
-                         ? inlineAsm(i32Type, "mov.u32 $0, %ctaid.x;", "=r", {})
-                         : i32(0),
-                     i32(0)};
+  TileCounts counts;
+  Registers inits = {i32(0)}; // how many tiles came before
+  if (isProducer) {
+    counts = countTiles();
+    inits.push_back(
+        inlineAsm(i32Type, "mov.u32 $0, %ctaid.x;", "=r", {}));
+  }
+  size_t own = inits.size();
   for (Value init : op.getInits())
     inits.push_back(scalar(init));
   Region *region = b.getInsertionBlock()->getParent();
@@ -216,41 +239,50 @@ LogicalResult KernelEmitter::emitTiles(warp::TilesOp op) {
   LLVM::BrOp::create(b, inits, header);
 
   b.setInsertionPointToEnd(header);
-  Value count = header->getArgument(1);
-  Value tile = header->getArgument(0);
-  if (isProducer)
-    publishTile(tile, count);
-  else
-    tile = receiveTile(count);
+  tileCount = header->getArgument(0);
+  Registers coordinates;
+  if (isProducer) {
+    coordinates = decodeTile(op, header->getArgument(1), counts);
+    publishTile(coordinates, tileCount);
+  } else {
+    auto [slot, parity] = queuePlace(tileCount);
+    awaitBarrier(queueBarrier(slot, /*full=*/true), parity);
+    coordinates = readTile(tileCount);
+    coordinates[2] = shuffleFirst(coordinates[2]); // of all lanes, to branch
+  }
   LLVM::CondBrOp::create(b,
-                         arith::CmpIOp::create(b, arith::CmpIPredicate::ult,
-                                               tile, counts.tiles),
+                         arith::CmpIOp::create(b, arith::CmpIPredicate::sge,
+                                               coordinates[2], i32(0)),
                          body, after);
 
   b.setInsertionPointToEnd(body);
-  Value next = i32(0);
+  Value next;
   if (isProducer) { // asked for early: the answer takes a while
     Value drawn = inlineAsm(i32Type, "atom.global.add.u32 $0, [$1], 1;", "=r,l",
                             counter);
     Value blocks = inlineAsm(i32Type, "mov.u32 $0, %nctaid.x;", "=r", {});
     next = arith::AddIOp::create(b, drawn, blocks);
   }
-  decodeTile(op, tile, counts);
   Block &inside = op.getBody().front();
+  mapCoordinates(inside, coordinates);
   for (auto [argument, value] :
        llvm::zip_equal(inside.getArguments().drop_front(3),
-                       header->getArguments().drop_front(2)))
+                       header->getArguments().drop_front(own)))
     scalars.map(argument, value);
   if (failed(emitBlock(inside)))
     return failure();
-  Registers carried = {next, arith::AddIOp::create(b, count, i32(1))};
+  if (!isProducer)
+    arriveOnce(queueBarrier(queuePlace(tileCount).first, /*full=*/false));
+  Registers carried = {arith::AddIOp::create(b, tileCount, i32(1))};
+  if (isProducer)
+    carried.push_back(next);
   for (Value value : inside.getTerminator()->getOperands())
     carried.push_back(scalar(value));
   LLVM::BrOp::create(b, carried, header);
 
   b.setInsertionPointToEnd(after);
   for (auto [result, value] : llvm::zip_equal(
-           op.getResults(), header->getArguments().drop_front(2)))
+           op.getResults(), header->getArguments().drop_front(own)))
     scalars.map(result, value);
   if (isProducer)
     resetCounter();

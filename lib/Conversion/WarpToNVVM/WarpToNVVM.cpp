@@ -192,6 +192,9 @@ LogicalResult KernelEmitter::emitOp(Operation *op) {
         return done([&] { emitAwaitTurn(op); });
       })
       .Case([&](warp::PassTurnOp op) { return done([&] { emitPassTurn(op); }); })
+      .Case([&](warp::ClearRowsOp op) {
+        return done([&] { emitClearRows(op); });
+      })
       .Case([&](warp::FetchOp op) { return done([&] { emitFetch(op); }); })
       .Case([&](warp::MmaFetchOp op) { return done([&] { emitMmaFetch(op); }); })
       .Case([&](warp::EmitOp op) { return done([&] { emitEmit(op); }); })
@@ -296,6 +299,8 @@ LogicalResult KernelEmitter::emitFor(scf::ForOp op) {
   if (failed(emitBody(*op.getBody(), loop.getBody())))
     return failure();
   bindRegisters(op.getResults(), loop.getResults());
+  if (isa<warp::TilesOp>(op->getParentOp()) && !isProducer)
+    return remakeTile(op);
   if (!isOutermost)
     return success();
   startSegment();

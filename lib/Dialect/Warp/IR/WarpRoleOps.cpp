@@ -170,6 +170,17 @@ LogicalResult ReleaseOp::verify() {
   return verifyInRole(*this, RoleKind::Consumer);
 }
 
+LogicalResult ClearRowsOp::verify() {
+  if (!getBuffer().getDefiningOp<ReceiveOp>() ||
+      getBuffer().getType().getParts() != 1)
+    return emitOpError("clears rows of a slot that all groups read, but the "
+                       "buffer is ")
+           << getBuffer().getType()
+           << (getBuffer().getDefiningOp<ReceiveOp>() ? "" : " and not received")
+           << "; receive it from a ring of one part";
+  return verifyInRole(*this, RoleKind::Consumer);
+}
+
 LogicalResult WgmmaOp::verify() {
   BufferType rhs = getRhs().getType();
   FragmentType result = getResult().getType();

@@ -165,7 +165,7 @@ int64_t placeRings(KernelOp kernel) {
   kernel.walk<WalkOrder::PreOrder>([&](RingOp ring) {
     ring.setBarriersAttr(place(ring.getRing().getType().getBarrierBytes(), 8));
   });
-  kernel.setQueueAttr(place(kQueueBytes, 8));
+  kernel.setQueueAttr(place(kQueueBytes, 16));
   return llvm::alignTo(total, kAlignment);
 }
 

@@ -30,8 +30,8 @@
 
 namespace flashc::warp {
 /// Bytes of the queue of tiles of a kernel with roles: two slots, each a full
-/// and an empty barrier of 8 bytes and a tile's number in 4.
-constexpr int64_t kQueueBytes = 40;
+/// and an empty barrier of 8 bytes and a tile's three coordinates in 16.
+constexpr int64_t kQueueBytes = 64;
 } // namespace flashc::warp
 
 #endif // FLASHC_DIALECT_WARP_IR_WARP_H
