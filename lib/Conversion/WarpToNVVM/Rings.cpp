@@ -120,9 +120,8 @@ void KernelEmitter::copyBox(const View &view, Value map, Value target,
 
 LogicalResult KernelEmitter::emitSend(warp::SendOp op) {
   auto ring = op.getRing().getDefiningOp<warp::RingOp>();
-  if (!ring.getOffset() || !ring.getBarriers() || !op.getStage())
-    return op.emitOpError("has no stage or its ring no place; run "
-                          "'warp-assign-stages' and 'warp-allocate-shared' first");
+  if (!op.getStage())
+    return op.emitOpError("has no stage; run 'warp-assign-stages' first");
   auto type = ring.getRing().getType();
   warp::BufferType slot = type.getBufferType();
   const View &view = views[op.getView()];
@@ -153,9 +152,8 @@ LogicalResult KernelEmitter::emitSend(warp::SendOp op) {
 
 LogicalResult KernelEmitter::emitReceive(warp::ReceiveOp op) {
   auto ring = op.getRing().getDefiningOp<warp::RingOp>();
-  if (!ring.getOffset() || !ring.getBarriers() || !op.getStage())
-    return op.emitOpError("has no stage or its ring no place; run "
-                          "'warp-assign-stages' and 'warp-allocate-shared' first");
+  if (!op.getStage())
+    return op.emitOpError("has no stage; run 'warp-assign-stages' first");
   Value stage = scalar(op.getStage());
   awaitBarrier(ringBarrier(ring, stage, group, /*full=*/true),
                scalar(op.getPhase()));

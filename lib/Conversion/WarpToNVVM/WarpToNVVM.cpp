@@ -330,6 +330,11 @@ struct ConvertWarpToNVVM : impl::ConvertWarpToNVVMBase<ConvertWarpToNVVM> {
     SmallVector<warp::KernelOp> kernels(
         getOperation().getOps<warp::KernelOp>());
     for (warp::KernelOp kernel : kernels) {
+      if (kernel.getGroups() && !target->hasRoles) {
+        kernel.emitOpError("needs sm_90a (TMA and wgmma), but the target is ")
+            << arch << "; give that target to all passes";
+        return signalPassFailure();
+      }
       if (failed(KernelEmitter(kernel, features).emit()))
         return signalPassFailure();
       kernel.erase();
