@@ -2,9 +2,9 @@
 // into producer and consumers, and each runs its loop over the tiles.
 //
 // The producer's one thread draws tiles from a counter in global memory and
-// puts each into a queue of two slots in shared memory, with a full and an empty
-// barrier each; a number past the last tile ends the loops. The block that is
-// the last to end sets the counter back to zero.
+// puts each into a queue of two slots in shared memory, with a full and an
+// empty barrier each; a number past the last tile ends the loops. The block
+// that is the last to end sets the counter back to zero.
 #include "KernelEmitter.h"
 
 #include "llvm/Support/MathExtras.h"
@@ -56,8 +56,9 @@ LogicalResult KernelEmitter::emitRoles() {
   for (auto role : kernel.getOps<warp::RoleOp>())
     (role.getKind() == warp::RoleKind::Producer ? producer : consumer) = role;
   if (!producer || !consumer)
-    return kernel.emitOpError("has groups, so it has a producer and a consumer, "
-                              "but one is missing; add both roles");
+    return kernel.emitOpError(
+        "has groups, so it has a producer and a consumer, "
+        "but one is missing; add both roles");
   if (!kernel.getQueue())
     return kernel.emitOpError("has no place for its queue of tiles; run "
                               "'warp-allocate-shared' first");
@@ -71,8 +72,9 @@ LogicalResult KernelEmitter::emitRoles() {
   };
   ArrayRef<Type> arguments = kernel.getArgumentTypes();
   if (arguments.size() < 3 || !llvm::all_of(arguments.take_front(3), isTensor))
-    return kernel.emitOpError("counts its tiles by Q, K and V, but they are not "
-                              "its first three arguments; pass these first");
+    return kernel.emitOpError(
+        "counts its tiles by Q, K and V, but they are not "
+        "its first three arguments; pass these first");
   for (Operation &op : kernel.getBody().front())
     if (!isa<warp::RoleOp>(op) && failed(emitOp(&op)))
       return failure();
@@ -187,12 +189,11 @@ KernelEmitter::TileCounts KernelEmitter::countTiles() {
   const View &key = views[kernel.getBody().getArgument(1)];
   const View &value = views[kernel.getBody().getArgument(2)];
   TileCounts counts;
-  Value rounded = arith::AddIOp::create(b, query.sizes[2],
-                                        i32(kernel.getQBlock() - 1));
+  Value rounded =
+      arith::AddIOp::create(b, query.sizes[2], i32(kernel.getQBlock() - 1));
   counts.blocks = arith::DivUIOp::create(b, rounded, i32(kernel.getQBlock()));
   counts.heads = query.sizes[1];
-  counts.batchHeads =
-      arith::MulIOp::create(b, query.sizes[0], query.sizes[1]);
+  counts.batchHeads = arith::MulIOp::create(b, query.sizes[0], query.sizes[1]);
   counts.tiles = arith::MulIOp::create(b, counts.blocks, counts.batchHeads);
   int64_t rowBytes = 2 * (key.type.getDimSize(3) + value.type.getDimSize(3));
   Value keys = arith::MaxUIOp::create(b, key.sizes[2], i32(1));
@@ -220,8 +221,9 @@ LogicalResult KernelEmitter::emitTiles(warp::TilesOp op) {
   Region *region = b.getInsertionBlock()->getParent();
   Block *before = b.getInsertionBlock();
   SmallVector<Type> types(ValueRange(inits).getTypes());
-  Block *header = b.createBlock(region, exit->getIterator(), types,
-                                SmallVector<Location>(types.size(), b.getLoc()));
+  Block *header =
+      b.createBlock(region, exit->getIterator(), types,
+                    SmallVector<Location>(types.size(), b.getLoc()));
   Block *body = b.createBlock(region, exit->getIterator());
   Block *after = b.createBlock(region, exit->getIterator());
   b.setInsertionPointToEnd(before);
@@ -234,16 +236,16 @@ LogicalResult KernelEmitter::emitTiles(warp::TilesOp op) {
     publishTile(tile, count);
   else
     tile = receiveTile(count);
-  LLVM::CondBrOp::create(b,
-                         arith::CmpIOp::create(b, arith::CmpIPredicate::ult,
-                                               tile, counts.tiles),
-                         body, after);
+  LLVM::CondBrOp::create(
+      b,
+      arith::CmpIOp::create(b, arith::CmpIPredicate::ult, tile, counts.tiles),
+      body, after);
 
   b.setInsertionPointToEnd(body);
   Value next = i32(0);
   if (isProducer) { // asked for early: the answer takes a while
-    Value drawn = inlineAsm(i32Type, "atom.global.add.u32 $0, [$1], 1;", "=r,l",
-                            counter);
+    Value drawn =
+        inlineAsm(i32Type, "atom.global.add.u32 $0, [$1], 1;", "=r,l", counter);
     Value blocks = inlineAsm(i32Type, "mov.u32 $0, %nctaid.x;", "=r", {});
     next = arith::AddIOp::create(b, drawn, blocks);
   }
@@ -261,8 +263,8 @@ LogicalResult KernelEmitter::emitTiles(warp::TilesOp op) {
   LLVM::BrOp::create(b, carried, header);
 
   b.setInsertionPointToEnd(after);
-  for (auto [result, value] : llvm::zip_equal(
-           op.getResults(), header->getArguments().drop_front(2)))
+  for (auto [result, value] :
+       llvm::zip_equal(op.getResults(), header->getArguments().drop_front(2)))
     scalars.map(result, value);
   if (isProducer)
     resetCounter();
@@ -271,9 +273,9 @@ LogicalResult KernelEmitter::emitTiles(warp::TilesOp op) {
 
 // The last block to come here has nobody behind it.
 void KernelEmitter::resetCounter() {
-  Value ended = inlineAsm(b.getI32Type(),
-                          "atom.acq_rel.gpu.global.add.u32 $0, [$1], 1;",
-                          "=r,l,~{memory}", gep(counter, 4));
+  Value ended =
+      inlineAsm(b.getI32Type(), "atom.acq_rel.gpu.global.add.u32 $0, [$1], 1;",
+                "=r,l,~{memory}", gep(counter, 4));
   Value blocks = inlineAsm(b.getI32Type(), "mov.u32 $0, %nctaid.x;", "=r", {});
   Value last = arith::SubIOp::create(b, blocks, i32(1));
   callWithCondition(

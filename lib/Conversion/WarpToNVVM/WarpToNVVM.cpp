@@ -23,8 +23,7 @@ constexpr StringLiteral kSharedSymbol = "flashc_shared";
 
 KernelEmitter::KernelEmitter(warp::KernelOp kernel,
                              const MachineFeatures &features)
-    : kernel(kernel), features(features),
-      b(kernel.getLoc(), OpBuilder(kernel)),
+    : kernel(kernel), features(features), b(kernel.getLoc(), OpBuilder(kernel)),
       mapList(warp::getTensorMaps(kernel)) {}
 
 // A view's parameters, in order: pointer, dynamic sizes (i32), dynamic strides
@@ -191,9 +190,11 @@ LogicalResult KernelEmitter::emitOp(Operation *op) {
       .Case([&](warp::AwaitTurnOp op) {
         return done([&] { emitAwaitTurn(op); });
       })
-      .Case([&](warp::PassTurnOp op) { return done([&] { emitPassTurn(op); }); })
+      .Case(
+          [&](warp::PassTurnOp op) { return done([&] { emitPassTurn(op); }); })
       .Case([&](warp::FetchOp op) { return done([&] { emitFetch(op); }); })
-      .Case([&](warp::MmaFetchOp op) { return done([&] { emitMmaFetch(op); }); })
+      .Case(
+          [&](warp::MmaFetchOp op) { return done([&] { emitMmaFetch(op); }); })
       .Case([&](warp::EmitOp op) { return done([&] { emitEmit(op); }); })
       .Case([&](warp::AliasOp op) {
         buffers[op.getResult()] = buffers[op.getBuffer()];

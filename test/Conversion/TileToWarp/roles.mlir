@@ -125,3 +125,59 @@ tile.kernel @through_q(%q: !view, %k: !view, %v: !view, %o: !view {tile.output})
   tile.store %zero, %o[%b, %h, %i] : tensor<64x48xbf16>, !view
   tile.return
 }
+
+// -----
+
+!view = memref<?x?x?x64xf16, strided<[?, ?, ?, 1], offset: ?>>
+#roles = #tile.roles<groups = 1, producer = 24, consumer = 240, overlap = false, turns = false, rescale = late, apart = true>
+#schedule = #tile.schedule<q = 64, kv = 64, stages = 2, warps = 4, q_in_registers = false, sram = 232448, roles = #roles>
+
+// What is computed again, in a branch, has no ring and nothing of it in the producer: left operands are fetched to registers, right
+// ones where they are multiplied, guarded as they were.
+// CHECK-LABEL: warp.kernel @computed_again(
+// CHECK-SAME:    %[[Q:[^:]+]]: memref<{{[^>]*>}}>, %[[K:[^:]+]]: memref<{{[^>]*>}}>, %[[V:[^:]+]]: memref<{{[^>]*>}}>, %[[OUT:[^:]+]]: memref
+// CHECK:         = warp.ring
+// CHECK-NOT:     = warp.ring
+// CHECK:         warp.role producer
+// CHECK:           warp.send %[[Q]]
+// CHECK-NOT:       warp.{{send|fetch|any}}
+// CHECK:         warp.role consumer
+// CHECK:           %[[ANY:.+]] = warp.any
+// CHECK-NEXT:      %[[R:.+]] = scf.if %[[ANY]] -> (!warp.fragment<64x64xf32>) {
+// CHECK-NEXT:        %[[QF:.+]] = warp.fetch %[[Q]][%[[B:.+]], %[[H:.+]], %[[I:.+]]] : {{.*}} -> !warp.fragment<64x64xf16>
+// CHECK-NEXT:        %[[S:.+]] = warp.mma_fetch %[[QF]], %[[K]][%[[B]], %[[H]], %[[I]]] limit(%[[N:.+]]) acc(%{{.+}}) transpose_b :
+// CHECK-NEXT:        %[[P:.+]] = warp.map ins(%[[S]]
+// CHECK:             %[[O:.+]] = warp.mma_fetch %[[P]], %[[V]][%[[B]], %[[H]], %[[I]]] limit(%[[N]]) acc(%{{.+}}) guarded :
+// CHECK-NEXT:        scf.yield %[[O]]
+tile.kernel @computed_again(%q: !view, %k: !view, %v: !view, %o: !view {tile.output}) attributes {schedule = #schedule} {
+  %c2 = arith.constant 2 : index
+  %n = memref.dim %k, %c2 : !view
+  %zero = arith.constant dense<0.0> : tensor<64x64xf32>
+  %none = arith.constant dense<0.0> : tensor<64x16xf32>
+  %bad = arith.constant dense<true> : tensor<64xi1>
+  %b, %h, %i = tile.program
+  %first = tile.load %q[%b, %h, %i] : !view -> tensor<64x64xf16>
+  %any = tile.any %bad : tensor<64xi1>
+  %r = scf.if %any -> (tensor<64x64xf32>) {
+    %qt = tile.load %q[%b, %h, %i] : !view -> tensor<64x64xf16>
+    %kt = tile.load %k[%b, %h, %i] limit(%n) : !view -> tensor<16x64xf16>
+    %s = tile.dot %qt, %kt acc(%none) transpose_b : tensor<64x64xf16>, tensor<16x64xf16> -> tensor<64x16xf32>
+    %p = tile.map ins(%s : tensor<64x16xf32>) -> tensor<64x16xf16> {
+    ^bb0(%x: f32):
+      %t = arith.truncf %x : f32 to f16
+      tile.yield %t : f16
+    }
+    %vt = tile.load %v[%b, %h, %i] limit(%n) : !view -> tensor<16x64xf16>
+    %acc = tile.dot %p, %vt acc(%zero) guarded : tensor<64x16xf16>, tensor<16x64xf16> -> tensor<64x64xf32>
+    scf.yield %acc : tensor<64x64xf32>
+  } else {
+    scf.yield %zero : tensor<64x64xf32>
+  }
+  %out = tile.map ins(%r : tensor<64x64xf32>) -> tensor<64x64xf16> {
+  ^bb0(%x: f32):
+    %t = arith.truncf %x : f32 to f16
+    tile.yield %t : f16
+  }
+  tile.store %out, %o[%b, %h, %i] : tensor<64x64xf16>, !view
+  tile.return
+}

@@ -353,3 +353,51 @@ warp.kernel @advance(%q: !view, %k: !view, %v: !view) attributes {q_block = 64 :
   }
   warp.return
 }
+
+// -----
+
+!view = memref<?x?x?x16xf16, strided<[?, ?, ?, 1], offset: ?>>
+
+// Tiles that are computed again, by mma.sync: pairs of columns for Q and for K by rows, for V two elements of two rows each. What lies
+// past the rows or the limit is zero, and the view's first element is read instead.
+// CHECK-LABEL: llvm.func @fetches(
+// CHECK-SAME:    %[[Q:[^:]+]]: !llvm.ptr<1>,
+// CHECK:         setmaxnreg.inc
+// CHECK:         llvm.load volatile
+// CHECK:         %[[LIMIT:.+]] = arith.minsi
+// CHECK:         %[[IN:.+]] = arith.cmpi slt, %{{.+}}, %[[LIMIT]]
+// CHECK:         %[[IN1:.+]] = arith.andi %[[IN]], %{{.+}} : i1
+// CHECK:         %[[AT:.+]] = arith.select %[[IN1]], %{{.+}}, %{{.+}} : i64
+// CHECK-NEXT:    %[[P:.+]] = llvm.getelementptr %[[Q]][%[[AT]]]
+// CHECK-NEXT:    %[[X:.+]] = llvm.load %[[P]] : !llvm.ptr<1> -> i32
+// CHECK-NEXT:    arith.select %[[IN1]], %[[X]], %{{.+}} : i32
+// CHECK-COUNT-3: llvm.load {{.*}} -> i32
+// CHECK-COUNT-4: llvm.load {{.*}} -> i32
+// CHECK:         nvvm.mma.sync {{.*}}shape = #nvvm.shape<m = 16, n = 8, k = 16>
+// CHECK:         nvvm.mma.sync
+// CHECK-COUNT-8: llvm.load {{.*}} -> i16
+// CHECK:         nvvm.mma.sync
+// CHECK:         nvvm.mma.sync
+// CHECK-NOT:     nvvm.mma.sync
+warp.kernel @fetches(%q: !view, %k: !view, %v: !view, %lse: memref<?x?x?xf32, strided<[?, ?, 1], offset: ?>>) attributes {q_block = 64 : i64, warps = 4 : i64, groups = 1 : i64, queue = 0 : i64, shared_bytes = 128 : i64} {
+  warp.role producer registers(24) {
+    warp.tiles {
+    ^bb0(%b: index, %h: index, %i: index):
+      warp.end_tile
+    }
+  }
+  warp.role consumer registers(240) {
+    warp.tiles {
+    ^bb0(%b: index, %h: index, %i: index):
+      %zero = warp.fill 0.0 : f32 -> !warp.fragment<64x16xf32>
+      %none = warp.fill 0.0 : f32 -> !warp.fragment<64xf32>
+      %x = warp.fetch %q[%b, %h, %i] limit(%b) : !view -> !warp.fragment<64x16xf16>
+      %s = warp.mma_fetch %x, %k[%b, %h, %i] acc(%zero) transpose_b : !warp.fragment<64x16xf16>, !view -> !warp.fragment<64x16xf32>
+      %o = warp.mma_fetch %x, %v[%b, %h, %i] acc(%s) : !warp.fragment<64x16xf16>, !view -> !warp.fragment<64x16xf32>
+      %m = warp.reduce max %o init(%none) : !warp.fragment<64x16xf32>, !warp.fragment<64xf32>
+      warp.store_rows %m to %lse[%b, %h, %i] : !warp.fragment<64xf32>, memref<?x?x?xf32, strided<[?, ?, 1], offset: ?>>
+      warp.end_tile
+    }
+  }
+  warp.return
+}

@@ -794,3 +794,117 @@ func.func @f(%x: !warp.buffer<128x64xf16, 64>) {
   %y = warp.alias %x : !warp.buffer<128x64xf16, 64> -> !warp.buffer<128x64xf16, 64, parts = 2>
   return
 }
+
+// -----
+
+// Tiles that are computed again.
+
+func.func @f(%v: memref<?x?x?x64xf16, strided<[?, ?, ?, 1], offset: ?>>, %b: index) {
+  // expected-error @+1 {{'warp.fetch' op fetches a tile of 16-bit elements, but the result is '!warp.fragment<64xf16>'; use a rank-2 fragment of the view's element type}}
+  %q = warp.fetch %v[%b, %b, %b] : memref<?x?x?x64xf16, strided<[?, ?, ?, 1], offset: ?>> -> !warp.fragment<64xf16>
+  return
+}
+
+// -----
+
+func.func @f(%v: memref<?x?x?x64xf16, strided<[?, ?, ?, 1], offset: ?>>, %b: index) {
+  // expected-error @+1 {{'warp.fetch' op fetches a tile of 16-bit elements, but the result is '!warp.fragment<64x64xf32>'; use a rank-2 fragment of the view's element type}}
+  %q = warp.fetch %v[%b, %b, %b] : memref<?x?x?x64xf16, strided<[?, ?, ?, 1], offset: ?>> -> !warp.fragment<64x64xf32>
+  return
+}
+
+// -----
+
+func.func @f(%v: memref<?x?x?x?xf16, strided<[?, ?, ?, 1], offset: ?>>, %b: index) {
+  // expected-error @+1 {{'warp.fetch' op reads rows of a static, even head dim of at most the tile's columns, but the view is 'memref<?x?x?x?xf16, strided<[?, ?, ?, 1], offset: ?>>' and the tile has 64 columns of 'f16'; pad the tile}}
+  %q = warp.fetch %v[%b, %b, %b] : memref<?x?x?x?xf16, strided<[?, ?, ?, 1], offset: ?>> -> !warp.fragment<64x64xf16>
+  return
+}
+
+// -----
+
+func.func @f(%v: memref<?x?x?x63xf16, strided<[?, ?, ?, 1], offset: ?>>, %b: index) {
+  // expected-error @+1 {{'warp.fetch' op reads rows of a static, even head dim of at most the tile's columns, but the view is 'memref<?x?x?x63xf16, strided<[?, ?, ?, 1], offset: ?>>' and the tile has 64 columns of 'f16'; pad the tile}}
+  %q = warp.fetch %v[%b, %b, %b] : memref<?x?x?x63xf16, strided<[?, ?, ?, 1], offset: ?>> -> !warp.fragment<64x64xf16>
+  return
+}
+
+// -----
+
+func.func @f(%v: memref<?x?x?x96xf16, strided<[?, ?, ?, 1], offset: ?>>, %b: index) {
+  // expected-error @+1 {{'warp.fetch' op reads rows of a static, even head dim of at most the tile's columns, but the view is 'memref<?x?x?x96xf16, strided<[?, ?, ?, 1], offset: ?>>' and the tile has 64 columns of 'f16'; pad the tile}}
+  %q = warp.fetch %v[%b, %b, %b] : memref<?x?x?x96xf16, strided<[?, ?, ?, 1], offset: ?>> -> !warp.fragment<64x64xf16>
+  return
+}
+
+// -----
+
+func.func @f(%v: memref<?x?x?x64xbf16, strided<[?, ?, ?, 1], offset: ?>>, %b: index) {
+  // expected-error @+1 {{'warp.fetch' op reads rows of a static, even head dim of at most the tile's columns, but the view is 'memref<?x?x?x64xbf16, strided<[?, ?, ?, 1], offset: ?>>' and the tile has 64 columns of 'f16'; pad the tile}}
+  %q = warp.fetch %v[%b, %b, %b] : memref<?x?x?x64xbf16, strided<[?, ?, ?, 1], offset: ?>> -> !warp.fragment<64x64xf16>
+  return
+}
+
+// -----
+
+func.func @f(%v: memref<?x?x?x64xf16, strided<[?, ?, ?, 1], offset: ?>>, %b: index, %l: !warp.fragment<64xf16>, %a: !warp.fragment<64x16xf32>) {
+  // expected-error @+1 {{'warp.mma_fetch' op multiplies M x K by K x N into M x N f32 in steps of 16, but the left tile is '!warp.fragment<64xf16>' and the accumulator '!warp.fragment<64x16xf32>'; pad them}}
+  %q = warp.mma_fetch %l, %v[%b, %b, %b] acc(%a) : !warp.fragment<64xf16>, memref<?x?x?x64xf16, strided<[?, ?, ?, 1], offset: ?>> -> !warp.fragment<64x16xf32>
+  return
+}
+
+// -----
+
+func.func @f(%v: memref<?x?x?x64xf16, strided<[?, ?, ?, 1], offset: ?>>, %b: index, %l: !warp.fragment<64x64xf16>, %a: !warp.fragment<32x16xf32>) {
+  // expected-error @+1 {{'warp.mma_fetch' op multiplies M x K by K x N into M x N f32 in steps of 16, but the left tile is '!warp.fragment<64x64xf16>' and the accumulator '!warp.fragment<32x16xf32>'; pad them}}
+  %q = warp.mma_fetch %l, %v[%b, %b, %b] acc(%a) : !warp.fragment<64x64xf16>, memref<?x?x?x64xf16, strided<[?, ?, ?, 1], offset: ?>> -> !warp.fragment<32x16xf32>
+  return
+}
+
+// -----
+
+func.func @f(%v: memref<?x?x?x64xf16, strided<[?, ?, ?, 1], offset: ?>>, %b: index, %l: !warp.fragment<64x24xf16>, %a: !warp.fragment<64x64xf32>) {
+  // expected-error @+1 {{'warp.mma_fetch' op multiplies M x K by K x N into M x N f32 in steps of 16, but the left tile is '!warp.fragment<64x24xf16>' and the accumulator '!warp.fragment<64x64xf32>'; pad them}}
+  %q = warp.mma_fetch %l, %v[%b, %b, %b] acc(%a) : !warp.fragment<64x24xf16>, memref<?x?x?x64xf16, strided<[?, ?, ?, 1], offset: ?>> -> !warp.fragment<64x64xf32>
+  return
+}
+
+// -----
+
+func.func @f(%v: memref<?x?x?x64xf16, strided<[?, ?, ?, 1], offset: ?>>, %b: index, %l: !warp.fragment<64x64xf16>, %a: !warp.fragment<64x24xf32>) {
+  // expected-error @+1 {{'warp.mma_fetch' op multiplies M x K by K x N into M x N f32 in steps of 16, but the left tile is '!warp.fragment<64x64xf16>' and the accumulator '!warp.fragment<64x24xf32>'; pad them}}
+  %q = warp.mma_fetch %l, %v[%b, %b, %b] acc(%a) : !warp.fragment<64x64xf16>, memref<?x?x?x64xf16, strided<[?, ?, ?, 1], offset: ?>> -> !warp.fragment<64x24xf32>
+  return
+}
+
+// -----
+
+func.func @f(%v: memref<?x?x?x64xf16, strided<[?, ?, ?, 1], offset: ?>>, %b: index, %l: !warp.fragment<64x64xf16>, %a: !warp.fragment<64x16xf16>) {
+  // expected-error @+1 {{'warp.mma_fetch' op multiplies M x K by K x N into M x N f32 in steps of 16, but the left tile is '!warp.fragment<64x64xf16>' and the accumulator '!warp.fragment<64x16xf16>'; pad them}}
+  %q = warp.mma_fetch %l, %v[%b, %b, %b] acc(%a) : !warp.fragment<64x64xf16>, memref<?x?x?x64xf16, strided<[?, ?, ?, 1], offset: ?>> -> !warp.fragment<64x16xf16>
+  return
+}
+
+// -----
+
+func.func @f(%v: memref<?x?x?x64xf16, strided<[?, ?, ?, 1], offset: ?>>, %b: index, %l: !warp.fragment<64x64xf16>, %a: !warp.fragment<64x16xf32>) {
+  // expected-error @+1 {{'warp.mma_fetch' op is guarded by weights and a plain B, but it has both guarded and transpose_b; leave out one}}
+  %q = warp.mma_fetch %l, %v[%b, %b, %b] acc(%a) transpose_b guarded : !warp.fragment<64x64xf16>, memref<?x?x?x64xf16, strided<[?, ?, ?, 1], offset: ?>> -> !warp.fragment<64x16xf32>
+  return
+}
+
+// -----
+
+func.func @f(%v: memref<?x?x?x64xf16, strided<[?, ?, ?, 1], offset: ?>>, %b: index, %l: !warp.fragment<64x48xf16>, %a: !warp.fragment<64x16xf32>) {
+  // expected-error @+1 {{'warp.mma_fetch' op reads rows of a static, even head dim of at most the tile's columns, but the view is 'memref<?x?x?x64xf16, strided<[?, ?, ?, 1], offset: ?>>' and the tile has 48 columns of 'f16'; pad the tile}}
+  %q = warp.mma_fetch %l, %v[%b, %b, %b] acc(%a) transpose_b : !warp.fragment<64x48xf16>, memref<?x?x?x64xf16, strided<[?, ?, ?, 1], offset: ?>> -> !warp.fragment<64x16xf32>
+  return
+}
+
+// -----
+
+func.func @f(%v: memref<?x?x?x64xf16, strided<[?, ?, ?, 1], offset: ?>>, %b: index, %l: !warp.fragment<64x64xf16>, %a: !warp.fragment<64x16xf32>) {
+  // expected-error @+1 {{'warp.mma_fetch' op reads rows of a static, even head dim of at most the tile's columns, but the view is 'memref<?x?x?x64xf16, strided<[?, ?, ?, 1], offset: ?>>' and the tile has 16 columns of 'f16'; pad the tile}}
+  %q = warp.mma_fetch %l, %v[%b, %b, %b] acc(%a) : !warp.fragment<64x64xf16>, memref<?x?x?x64xf16, strided<[?, ?, ?, 1], offset: ?>> -> !warp.fragment<64x16xf32>
+  return
+}

@@ -170,3 +170,17 @@ warp.kernel @one_group(%q: !rows) attributes {q_block = 64 : i64, warps = 4 : i6
   }
   warp.return
 }
+
+// CHECK-LABEL: func.func @fetches(
+func.func @fetches(%view: !rows, %b: index, %h: index, %row: index, %limit: index, %zero: !warp.fragment<128x16xf32>,
+                   %p: !warp.fragment<128x16xf16>, %acc: !warp.fragment<128x128xf32>) {
+  // CHECK: %[[Q:.+]] = warp.fetch %{{.+}}[%{{.+}}, %{{.+}}, %{{.+}}] :
+  %q = warp.fetch %view[%b, %h, %row] : memref<?x?x?x128xf16, strided<[?, ?, ?, 1], offset: ?>> -> !warp.fragment<128x128xf16>
+  // CHECK: warp.mma_fetch %[[Q]], %{{.+}}[%{{.+}}, %{{.+}}, %{{.+}}] acc(%{{.+}}) transpose_b :
+  %s = warp.mma_fetch %q, %view[%b, %h, %row] acc(%zero) transpose_b : !warp.fragment<128x128xf16>, memref<?x?x?x128xf16, strided<[?, ?, ?, 1], offset: ?>> -> !warp.fragment<128x16xf32>
+  // CHECK: warp.fetch %{{.+}} limit(%{{.+}}) :
+  %q1 = warp.fetch %view[%b, %h, %row] limit(%limit) : !rows -> !warp.fragment<128x128xf16>
+  // CHECK: warp.mma_fetch %{{.+}} limit(%{{.+}}) acc(%{{.+}}) guarded :
+  %o = warp.mma_fetch %p, %view[%b, %h, %row] limit(%limit) acc(%acc) guarded : !warp.fragment<128x16xf16>, !rows -> !warp.fragment<128x128xf32>
+  return
+}

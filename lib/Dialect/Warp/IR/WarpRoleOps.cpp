@@ -149,8 +149,8 @@ LogicalResult SendOp::verify() {
   auto view = cast<MemRefType>(getView().getType());
   if (view.getElementType() != ring.getElementType())
     return emitOpError("copies elements as they are, but the view holds ")
-           << view.getElementType() << " and the ring "
-           << ring.getElementType() << "; give both one element type";
+           << view.getElementType() << " and the ring " << ring.getElementType()
+           << "; give both one element type";
   int64_t headDim = view.getDimSize(3);
   if (ShapedType::isDynamic(headDim) || headDim > ring.getShape()[1])
     return emitOpError("moves whole rows, but the view is ")
