@@ -3,7 +3,7 @@
 //
 // The producer's one thread draws tiles from a counter in global memory and
 // puts each into a queue of two slots in shared memory, with a full and an
-// empty barrier each; a number past the last tile ends the loops. The block
+// empty barrier each; -1 ends the loops. The block
 // that is the last to end sets the counter back to zero.
 #include "KernelEmitter.h"
 
@@ -232,14 +232,16 @@ LogicalResult KernelEmitter::emitTiles(warp::TilesOp op) {
   b.setInsertionPointToEnd(header);
   Value count = header->getArgument(1);
   Value tile = header->getArgument(0);
-  if (isProducer)
-    publishTile(tile, count);
-  else
+  Value more;
+  if (isProducer) {
+    more =
+        arith::CmpIOp::create(b, arith::CmpIPredicate::ult, tile, counts.tiles);
+    publishTile(arith::SelectOp::create(b, more, tile, i32(-1)), count);
+  } else {
     tile = receiveTile(count);
-  LLVM::CondBrOp::create(
-      b,
-      arith::CmpIOp::create(b, arith::CmpIPredicate::ult, tile, counts.tiles),
-      body, after);
+    more = arith::CmpIOp::create(b, arith::CmpIPredicate::ne, tile, i32(-1));
+  }
+  LLVM::CondBrOp::create(b, more, body, after);
 
   b.setInsertionPointToEnd(body);
   Value next = i32(0);

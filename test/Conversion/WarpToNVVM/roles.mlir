@@ -11,6 +11,7 @@
 // CHECK-DAG:     %[[AT80:.+]] = arith.constant 80 : i32
 // CHECK-DAG:     %[[FOUR:.+]] = arith.constant 4 : i32
 // CHECK-DAG:     %[[ZERO:.+]] = arith.constant 0 : i32
+// CHECK-DAG:     %[[NONE:.+]] = arith.constant -1 : i32
 // CHECK:         %[[SHARED:.+]] = llvm.mlir.addressof @flashc_shared : !llvm.ptr<3>
 // CHECK:         %[[T:.+]] = llvm.inline_asm {{.*}}"mov.u32 $0, %tid.x;", "=r"
 // CHECK:         %[[LANE:.+]] = arith.andi %[[T]], %{{.+}} : i32
@@ -39,14 +40,15 @@
 // CHECK:         scf.if
 // CHECK-NEXT:      "bar.arrive 1, 256;", "~{memory}"
 
-// The producer's tiles: number and count go into a slot of the queue that is empty; the next number is drawn early. Behind the last
-// one stands the block's end in the second counter, and who ends last sets both to zero.
+// The producer's tiles: a number, or -1 behind the last one, goes into a slot of the queue that is empty; the next number is drawn
+// early. Behind the last one stands the block's end in the second counter, and who ends last sets both to zero.
 // CHECK:       ^[[HEADER:.+]](%[[TILE:.+]]: i32, %[[COUNT:.+]]: i32):
-// CHECK:         %[[SLOT:.+]] = arith.andi %[[COUNT]], %{{.+}} : i32
-// CHECK:         mbarrier.try_wait.parity.shared::cta.b64 p, [$0], $1, 10000000;{{.*}}"r,r,~{memory}"
-// CHECK:         llvm.store volatile %[[TILE]], %{{.+}} {alignment = 4 : i64} : i32, !llvm.ptr<3>
-// CHECK:         "mbarrier.arrive.shared::cta.b64 _, [$0];", "r,~{memory}"
 // CHECK-NEXT:    %[[MORE:.+]] = arith.cmpi ult, %[[TILE]], %{{.+}} : i32
+// CHECK-NEXT:    %[[NUMBER:.+]] = arith.select %[[MORE]], %[[TILE]], %[[NONE]] : i32
+// CHECK-NEXT:    %[[SLOT:.+]] = arith.andi %[[COUNT]], %{{.+}} : i32
+// CHECK:         mbarrier.try_wait.parity.shared::cta.b64 p, [$0], $1, 10000000;{{.*}}"r,r,~{memory}"
+// CHECK:         llvm.store volatile %[[NUMBER]], %{{.+}} {alignment = 4 : i64} : i32, !llvm.ptr<3>
+// CHECK:         "mbarrier.arrive.shared::cta.b64 _, [$0];", "r,~{memory}"
 // CHECK-NEXT:    llvm.cond_br %[[MORE]], ^[[BODY:.+]], ^[[AFTER:bb[0-9]+]]
 // CHECK:       ^[[BODY]]:
 // CHECK-NEXT:    %[[DRAWN:.+]] = llvm.inline_asm {{.*}}"atom.global.add.u32 $0, [$1], 1;", "=r,l" %[[COUNTER]]
@@ -68,7 +70,7 @@
 // CHECK:         %[[READ:.+]] = llvm.load volatile %{{.+}} {alignment = 4 : i64} : !llvm.ptr<3> -> i32
 // CHECK-NEXT:    %[[SAME:.+]] = nvvm.shfl.sync idx %{{.+}}, %[[READ]], %[[ZERO]]
 // CHECK:         @p mbarrier.arrive.shared::cta.b64 _, [$0];{{.*}}"r,r,~{memory}" %{{.+}}, %[[LANE]]
-// CHECK-NEXT:    arith.cmpi ult, %[[SAME]]
+// CHECK-NEXT:    arith.cmpi ne, %[[SAME]], %[[NONE]]
 // CHECK-NOT:     atom.global
 // The producer starts with its block's number.
 // CHECK:         "mov.u32 $0, %ctaid.x;", "=r"
