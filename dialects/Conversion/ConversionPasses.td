@@ -39,7 +39,7 @@ def ConvertWarpToNVVM : Pass<"convert-warp-to-nvvm", "::mlir::ModuleOp"> {
     A `warp.kernel` becomes an `llvm.func` with `nvvm.kernel`; a fragment becomes one value a register. Copies are cp.async from
     sm_80 on and load + store on sm_75; products are `mma.sync` m16n8k16 (m16n8k8 on sm_75) fed by ldmatrix.
   }];
-  let options = [Option<"arch", "arch", "std::string", "\"sm_80\"", "sm_75, sm_80, sm_86, sm_89 or sm_90">,
+  let options = [Option<"arch", "arch", "std::string", "\"sm_80\"", "sm_75, sm_80, sm_86, sm_89, sm_90 or sm_90a">,
                  Option<"alignment", "alignment", "int64_t", "0",
                         "bytes that the views' bases and strides are multiples of; 0: what the head dims allow, at most 16">];
   let dependentDialects = ["::mlir::LLVM::LLVMDialect", "::mlir::NVVM::NVVMDialect", "::mlir::cf::ControlFlowDialect"];

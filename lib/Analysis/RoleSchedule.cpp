@@ -9,10 +9,10 @@
 // about 32 more: with fewer, ptxas serialises the products (C7512).
 //
 // Cost of a score, in cycles of a multiprocessor for 64 rows: the products at
-// 4096 flops a cycle; what of the softmax (exponentials at 16 a cycle, and about
-// five other operations at 128) the other groups' products do not hide; and a
-// fixed part of each block. Constants fitted to H200 runs of d 64, 128 and 256
-// with one, two and three groups (docs/decisions/011).
+// 4096 flops a cycle; what of the softmax (exponentials at 16 a cycle, and
+// about five other operations at 128) the other groups' products do not hide;
+// and a fixed part of each block. Constants fitted to H200 runs of d 64, 128
+// and 256 with one, two and three groups (docs/decisions/011).
 //
 //===----------------------------------------------------------------------===//
 #include "RoleSchedule.h"
@@ -88,7 +88,8 @@ std::optional<Schedule> RoleChooser::complete(int64_t groups,
                         kOtherRegisters + (request.hasScore ? 8 : 0);
   if (s.registersEstimate > roles.consumerRegisters || kv > 256)
     return std::nullopt;
-  int64_t d = inSegments(request.headDim), dv = inSegments(request.valueHeadDim);
+  int64_t d = inSegments(request.headDim),
+          dv = inSegments(request.valueHeadDim);
   int64_t query = 2 * s.q * d, output = 2 * s.q * dv;
   int64_t rings = 2 * s.stages * kv * (d + dv) + kBarrierBytes;
   roles.apart = query + output + rings <= s.sram;
@@ -111,8 +112,7 @@ double RoleChooser::cost(const Schedule &s) const {
   double hidden = kHidden[s.roles->groups] * products();
   double score = products() + std::max(0.0, softmax() - hidden) + 192.0 / s.kv;
   // A block's part past the diagonal, or past the last key, is for nothing.
-  double waste =
-      request.isMasked ? double(s.q + s.kv) / kTypicalKeys : 0;
+  double waste = request.isMasked ? double(s.q + s.kv) / kTypicalKeys : 0;
   return score * (1 + waste);
 }
 
@@ -121,8 +121,8 @@ std::optional<Schedule> RoleChooser::choose() const {
     return std::nullopt;
   int64_t askedQ = 0, askedKv = 0;
   auto [first, second] = llvm::StringRef(request.tiles).split('x');
-  bool isExact = !first.getAsInteger(10, askedQ) &&
-                 !second.getAsInteger(10, askedKv);
+  bool isExact =
+      !first.getAsInteger(10, askedQ) && !second.getAsInteger(10, askedKv);
   std::optional<Schedule> best;
   for (int64_t groups = 1; groups <= 3; ++groups)
     for (int64_t kv = 16; kv <= 256; kv += 16) {

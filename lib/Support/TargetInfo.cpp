@@ -43,9 +43,8 @@ TargetInfo cpu() {
   return target;
 }
 
-constexpr llvm::StringRef kArchs[] = {"cpu",   "sm_75", "sm_80",
-                                      "sm_86", "sm_89", "sm_90",
-                                      "sm_90a"};
+constexpr llvm::StringRef kArchs[] = {"cpu",   "sm_75", "sm_80", "sm_86",
+                                      "sm_89", "sm_90", "sm_90a"};
 
 std::optional<TargetInfo> find(llvm::StringRef arch) {
   if (arch == "cpu")

@@ -45,8 +45,15 @@ struct PtxasResult {
 /// prefix; empty if there is none.
 std::string findPtxas();
 
+/// The first message of ptxas' `log` that says the tensor cores were not used
+/// as written: products run one after the other, or the registers that roles
+/// deal to each other stay where they are. Such a kernel is right and several
+/// times slower. Recognised by its words, as the numbers change from one ptxas
+/// to the next. Empty if there is none.
+std::string findPerformanceLoss(llvm::StringRef log);
+
 /// Assembles `ptx` with ptxas -O3 for `target`. Fails when there is no ptxas,
-/// and with ptxas' own words when it refuses.
+/// with ptxas' own words when it refuses, and on a performance loss as above.
 llvm::Expected<PtxasResult> assemble(llvm::StringRef ptx,
                                      const TargetInfo &target);
 

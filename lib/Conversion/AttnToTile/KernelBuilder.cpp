@@ -31,8 +31,7 @@ public:
                 tile::ScheduleAttr schedule, const KernelViews &views,
                 ArrayRef<IntegerSet> sets)
       : b(b), op(op), schedule(schedule), views(views), sets(sets),
-        element(op.getQuery().getType().getElementType()),
-        kv(schedule.getKv()),
+        element(op.getQuery().getType().getElementType()), kv(schedule.getKv()),
         headDim(llvm::alignTo(op.getHeadDim(), kColumnStep)),
         valueDim(llvm::alignTo(op.getValueHeadDim(), kColumnStep)) {}
 
@@ -263,8 +262,7 @@ std::pair<Value, Value> KernelBuilder::buildRedo(Value output, Value lse) {
   sums = tile::CollectOp::create(b, zero.getType(), sums);
   Type rows = cast<RankedTensorType>(zero.getType()).clone(b.getI1Type());
   Value spoilt = tile::buildMap(b, rows, sums, {}, [&](ValueRange x) {
-    Value infinity =
-        tile::buildF32(b, std::numeric_limits<float>::infinity());
+    Value infinity = tile::buildF32(b, std::numeric_limits<float>::infinity());
     return SmallVector<Value>{arith::CmpFOp::create(
         b, arith::CmpFPredicate::UGE, math::AbsFOp::create(b, x[0]), infinity)};
   })[0];

@@ -17,9 +17,7 @@ warp::KernelOp KernelConverter::createKernel(std::optional<int64_t> groups,
                                              bool turns) {
   builder.setInsertionPoint(kernel);
   tile::ScheduleAttr schedule = kernel.getSchedule();
-  auto number = [&](int64_t value) {
-    return builder.getI64IntegerAttr(value);
-  };
+  auto number = [&](int64_t value) { return builder.getI64IntegerAttr(value); };
   auto result = warp::KernelOp::create(
       builder, kernel.getLoc(), kernel.getSymNameAttr(),
       kernel.getFunctionTypeAttr(), number(schedule.getWarps()),

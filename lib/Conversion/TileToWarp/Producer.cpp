@@ -20,11 +20,11 @@ LogicalResult RoleConverter::produceBlock(Block &block) {
 }
 
 static bool loads(Operation *op) {
-  return op->walk([](Operation *inner) {
-             return isa<tile::LoadOp, tile::NextOp>(inner)
-                        ? WalkResult::interrupt()
-                        : WalkResult::advance();
-           })
+  return op
+      ->walk([](Operation *inner) {
+        return isa<tile::LoadOp, tile::NextOp>(inner) ? WalkResult::interrupt()
+                                                      : WalkResult::advance();
+      })
       .wasInterrupted();
 }
 
@@ -44,8 +44,9 @@ LogicalResult RoleConverter::produceOp(Operation *op) {
   if (auto next = dyn_cast<tile::NextOp>(op)) {
     auto stream = next.getStream().getDefiningOp<tile::StreamOp>();
     if (!stream)
-      return next.emitOpError("reads a stream that is passed around, but a ring "
-                              "is named by its 'tile.stream'; use that");
+      return next.emitOpError(
+          "reads a stream that is passed around, but a ring "
+          "is named by its 'tile.stream'; use that");
     Value rows = arith::ConstantIndexOp::create(
         builder, loc, stream.getStream().getType().getShape()[0]);
     Value row =
@@ -58,9 +59,9 @@ LogicalResult RoleConverter::produceOp(Operation *op) {
   if (auto loop = dyn_cast<scf::ForOp>(op)) {
     if (!loads(op))
       return success();
-    auto copy = scf::ForOp::create(
-        builder, loc, lookup(loop.getLowerBound()),
-        lookup(loop.getUpperBound()), lookup(loop.getStep()));
+    auto copy = scf::ForOp::create(builder, loc, lookup(loop.getLowerBound()),
+                                   lookup(loop.getUpperBound()),
+                                   lookup(loop.getStep()));
     values.map(loop.getInductionVar(), copy.getInductionVar());
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPointToStart(copy.getBody());

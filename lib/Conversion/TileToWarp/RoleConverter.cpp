@@ -128,12 +128,12 @@ LogicalResult RoleConverter::convertFetch(tile::LoadOp op) {
   warp::FragmentType type = fragmentType(op, op.getTile().getType(), false);
   if (!type)
     return failure();
-  values.map(op.getTile(),
-             Value(warp::FetchOp::create(
-                 builder, op.getLoc(), type, lookup(op.getView()),
-                 lookup(op.getBatch()), lookup(op.getHead()),
-                 lookup(op.getRow()),
-                 op.getLimit() ? lookup(op.getLimit()) : Value())));
+  values.map(
+      op.getTile(),
+      Value(warp::FetchOp::create(
+          builder, op.getLoc(), type, lookup(op.getView()),
+          lookup(op.getBatch()), lookup(op.getHead()), lookup(op.getRow()),
+          op.getLimit() ? lookup(op.getLimit()) : Value())));
   return success();
 }
 
@@ -187,9 +187,10 @@ LogicalResult RoleConverter::convertRedoDot(tile::DotOp op) {
   auto load = op.getRhs().getDefiningOp<tile::LoadOp>();
   Value lhs = values.lookupOrNull(op.getLhs());
   if (!load || !lhs)
-    return op.emitOpError("reads its right operand from memory and its left one "
-                          "from registers, but one is elsewhere; load the right "
-                          "one in the same branch");
+    return op.emitOpError(
+        "reads its right operand from memory and its left one "
+        "from registers, but one is elsewhere; load the right "
+        "one in the same branch");
   values.map(op.getResult(),
              Value(warp::MmaFetchOp::create(
                  builder, op.getLoc(), lhs, lookup(load.getView()),

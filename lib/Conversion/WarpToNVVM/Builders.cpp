@@ -37,8 +37,8 @@ void KernelEmitter::asmVoid(const std::string &text, StringRef constraints,
       LLVM::AsmDialectAttr::get(b.getContext(), LLVM::AsmDialect::AD_ATT);
   LLVM::InlineAsmOp::create(b, TypeRange(), operands, text, constraints,
                             /*has_side_effects=*/true,
-                            /*is_align_stack=*/false,
-                            LLVM::TailCallKind::None, dialect, ArrayAttr());
+                            /*is_align_stack=*/false, LLVM::TailCallKind::None,
+                            dialect, ArrayAttr());
 }
 SmallVector<Value> KernelEmitter::asmMany(ArrayRef<Type> types,
                                           const std::string &text,

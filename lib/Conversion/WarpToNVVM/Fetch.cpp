@@ -25,10 +25,10 @@ KernelEmitter::FetchSource KernelEmitter::fetchSource(Value view, Value batch,
 // the view's first element is read and dropped.
 Value KernelEmitter::fetch(const FetchSource &source, Value row, Value column,
                            Type type) {
-  Value inside = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, row,
-                                       source.end);
-  Value isColumn = arith::CmpIOp::create(
-      b, arith::CmpIPredicate::slt, column, i32(source.view.type.getDimSize(3)));
+  Value inside =
+      arith::CmpIOp::create(b, arith::CmpIPredicate::slt, row, source.end);
+  Value isColumn = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, column,
+                                         i32(source.view.type.getDimSize(3)));
   inside = arith::AndIOp::create(b, inside, isColumn);
   Value offset = arith::AddIOp::create(
       b, arith::MulIOp::create(b, wide(row), source.view.strides[2]),
@@ -46,8 +46,8 @@ void KernelEmitter::emitFetch(warp::FetchOp op) {
   FetchSource source =
       fetchSource(op.getView(), op.getBatch(), op.getHead(), op.getLimit());
   Value first = rowOrigin(op.getRow(), type);
-  Value pair = arith::ShLIOp::create(
-      b, arith::AndIOp::create(b, lane, i32(3)), i32(1));
+  Value pair =
+      arith::ShLIOp::create(b, arith::AndIOp::create(b, lane, i32(3)), i32(1));
   Registers out(layout.registers(/*packed=*/true));
   for (int64_t rowTile = 0; rowTile < layout.rowTiles; ++rowTile)
     for (int64_t tile = 0; tile < layout.columnTiles; ++tile)
@@ -65,8 +65,8 @@ SmallVector<Value> KernelEmitter::fetchOperandB(const FetchSource &source,
                                                 Value row, int64_t n, int64_t k,
                                                 bool transposeB) {
   Value eighth = arith::ShRUIOp::create(b, lane, i32(2));
-  Value pair = arith::ShLIOp::create(
-      b, arith::AndIOp::create(b, lane, i32(3)), i32(1));
+  Value pair =
+      arith::ShLIOp::create(b, arith::AndIOp::create(b, lane, i32(3)), i32(1));
   auto add = [&](Value x, int64_t y) -> Value {
     return arith::AddIOp::create(b, x, i32(y));
   };
@@ -75,8 +75,7 @@ SmallVector<Value> KernelEmitter::fetchOperandB(const FetchSource &source,
     for (int64_t half : {0, 8}) {
       if (transposeB) {
         Value at = arith::AddIOp::create(b, row, add(eighth, n + side));
-        out.push_back(
-            fetch(source, at, add(pair, k + half), b.getI32Type()));
+        out.push_back(fetch(source, at, add(pair, k + half), b.getI32Type()));
         continue;
       }
       Value at = arith::AddIOp::create(b, row, add(pair, k + half));

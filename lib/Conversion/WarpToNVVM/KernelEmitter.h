@@ -193,7 +193,7 @@ private:
   Value sharedAt(int64_t offset);
   Value sharedAt(int64_t offset, Value more);
   Value partAddress(Value buffer);
-  Value shuffleFirst(Value value);    // lane 0's
+  Value shuffleFirst(Value value); // lane 0's
 
   // Wgmma.cpp: products of warpgroups.
   void emitWgmma(warp::WgmmaOp op);

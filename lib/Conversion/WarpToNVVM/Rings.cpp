@@ -49,13 +49,12 @@ Value KernelEmitter::ringBarrier(warp::RingOp ring, Value stage, Value part,
                                  bool full) {
   auto type = ring.getRing().getType();
   int64_t slots = type.getDepth() * type.getParts();
-  Value index = type.getParts() == 1
-                    ? stage
-                    : arith::AddIOp::create(
-                          b,
-                          arith::MulIOp::create(b, stage, i32(type.getParts())),
-                          part)
-                          .getResult();
+  Value index =
+      type.getParts() == 1
+          ? stage
+          : arith::AddIOp::create(
+                b, arith::MulIOp::create(b, stage, i32(type.getParts())), part)
+                .getResult();
   return sharedAt(*ring.getBarriers() + (full ? 0 : 8 * slots),
                   arith::ShLIOp::create(b, index, i32(3)));
 }
@@ -106,8 +105,7 @@ void KernelEmitter::copyBox(const View &view, Value map, Value target,
     } else {
       box += "$4, $5";
     }
-    operands.append({head, batch, barrier,
-                     i64(static_cast<int64_t>(policy))});
+    operands.append({head, batch, barrier, i64(static_cast<int64_t>(policy))});
     size_t n = operands.size();
     asmVoid(fmt::format(
                 "cp.async.bulk.tensor.{}d.shared::cluster.global.mbarrier::"
@@ -120,9 +118,8 @@ void KernelEmitter::copyBox(const View &view, Value map, Value target,
 
 LogicalResult KernelEmitter::emitSend(warp::SendOp op) {
   auto ring = op.getRing().getDefiningOp<warp::RingOp>();
-  if (!ring.getOffset() || !ring.getBarriers() || !op.getStage())
-    return op.emitOpError("has no stage or its ring no place; run "
-                          "'warp-assign-stages' and 'warp-allocate-shared' first");
+  if (!op.getStage())
+    return op.emitOpError("has no stage; run 'warp-assign-stages' first");
   auto type = ring.getRing().getType();
   warp::BufferType slot = type.getBufferType();
   const View &view = views[op.getView()];
@@ -140,8 +137,7 @@ LogicalResult KernelEmitter::emitSend(warp::SendOp op) {
     Value full = ringBarrier(ring, stage, i32(part), /*full=*/true);
     asmVoid("mbarrier.arrive.expect_tx.shared::cta.b64 _, [$0], $1;",
             "r,r,~{memory}", {full, i32(partBytes)});
-    Value first =
-        arith::AddIOp::create(b, row, i32(part * slot.getPartRows()));
+    Value first = arith::AddIOp::create(b, row, i32(part * slot.getPartRows()));
     copyBox(view, map, arith::AddIOp::create(b, base, i32(part * partBytes)),
             full,
             {first, toI32(scalar(op.getHead())), toI32(scalar(op.getBatch()))},
@@ -153,9 +149,8 @@ LogicalResult KernelEmitter::emitSend(warp::SendOp op) {
 
 LogicalResult KernelEmitter::emitReceive(warp::ReceiveOp op) {
   auto ring = op.getRing().getDefiningOp<warp::RingOp>();
-  if (!ring.getOffset() || !ring.getBarriers() || !op.getStage())
-    return op.emitOpError("has no stage or its ring no place; run "
-                          "'warp-assign-stages' and 'warp-allocate-shared' first");
+  if (!op.getStage())
+    return op.emitOpError("has no stage; run 'warp-assign-stages' first");
   Value stage = scalar(op.getStage());
   awaitBarrier(ringBarrier(ring, stage, group, /*full=*/true),
                scalar(op.getPhase()));
@@ -175,8 +170,8 @@ Value KernelEmitter::partAddress(Value buffer) {
   if (type.getParts() == 1)
     return buffers[buffer];
   int64_t bytes = type.getBytes() / type.getParts();
-  return arith::AddIOp::create(
-      b, buffers[buffer], arith::MulIOp::create(b, group, i32(bytes)));
+  return arith::AddIOp::create(b, buffers[buffer],
+                               arith::MulIOp::create(b, group, i32(bytes)));
 }
 
 // Thread t of the group zeroes 16-byte piece t % 8 of each segment in every
@@ -185,8 +180,8 @@ void KernelEmitter::emitClearRows(warp::ClearRowsOp op) {
   auto type = op.getBuffer().getType();
   int64_t rows = type.getShape()[0], segments = type.getShape()[1] / 64;
   Value first = arith::MaxSIOp::create(b, toI32(scalar(op.getFirst())), i32(0));
-  Value some = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, first,
-                                     i32(rows));
+  Value some =
+      arith::CmpIOp::create(b, arith::CmpIPredicate::slt, first, i32(rows));
   callWithCondition(some, [&] {
     Value inGroup = arith::AndIOp::create(b, thread, i32(127));
     Value mine = arith::ShRUIOp::create(b, inGroup, i32(3));
@@ -245,8 +240,8 @@ void KernelEmitter::stageFragment(warp::EmitOp op, Value part) {
           b, row8,
           arith::ShLIOp::create(b, arith::AndIOp::create(b, matrix, i32(1)),
                                 i32(3))));
-  Value piece = arith::XOrIOp::create(
-      b, row8, arith::ShRUIOp::create(b, matrix, i32(1)));
+  Value piece =
+      arith::XOrIOp::create(b, row8, arith::ShRUIOp::create(b, matrix, i32(1)));
   Value first = arith::AddIOp::create(
       b, part,
       arith::AddIOp::create(b, arith::ShLIOp::create(b, row, i32(7)),
@@ -277,9 +272,9 @@ void KernelEmitter::emitEmit(warp::EmitOp op) {
   stageFragment(op, part);
   asmVoid("fence.proxy.async.shared::cta;", "~{memory}", {});
   meet();
-  Value isFirst = arith::CmpIOp::create(
-      b, arith::CmpIPredicate::eq,
-      arith::AndIOp::create(b, thread, i32(127)), i32(0));
+  Value isFirst =
+      arith::CmpIOp::create(b, arith::CmpIPredicate::eq,
+                            arith::AndIOp::create(b, thread, i32(127)), i32(0));
   callWithCondition(isFirst, [&] {
     Value map = tensorMaps[warp::getTensorMapIndex(mapList, op.getView(),
                                                    buffer.getPartRows())];

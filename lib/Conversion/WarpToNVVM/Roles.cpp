@@ -2,8 +2,8 @@
 // into producer and consumers, and each runs its loop over the tiles.
 //
 // The producer's one thread draws tiles from a counter in global memory and
-// puts each one's coordinates into a queue of two slots in shared memory, with a
-// full and an empty barrier each; a negative query block ends the loops. A
+// puts each one's coordinates into a queue of two slots in shared memory, with
+// a full and an empty barrier each; a negative query block ends the loops. A
 // consumer keeps its slot to the tile's end and reads the coordinates anew
 // behind each loop, where registers are short. The block that is the last to
 // end sets the counter back to zero.
@@ -58,8 +58,9 @@ LogicalResult KernelEmitter::emitRoles() {
   for (auto role : kernel.getOps<warp::RoleOp>())
     (role.getKind() == warp::RoleKind::Producer ? producer : consumer) = role;
   if (!producer || !consumer)
-    return kernel.emitOpError("has groups, so it has a producer and a consumer, "
-                              "but one is missing; add both roles");
+    return kernel.emitOpError(
+        "has groups, so it has a producer and a consumer, "
+        "but one is missing; add both roles");
   if (!kernel.getQueue())
     return kernel.emitOpError("has no place for its queue of tiles; run "
                               "'warp-allocate-shared' first");
@@ -152,8 +153,8 @@ SmallVector<Value> KernelEmitter::decodeTile(warp::TilesOp op, Value tile,
     std::tie(batchHead, block) = divide(tile, counts.blocks);
   }
   auto [batch, head] = divide(batchHead, counts.heads);
-  Value inside = arith::CmpIOp::create(b, arith::CmpIPredicate::ult, tile,
-                                       counts.tiles);
+  Value inside =
+      arith::CmpIOp::create(b, arith::CmpIPredicate::ult, tile, counts.tiles);
   block = arith::SelectOp::create(b, inside, block, i32(-1));
   return {batch, head, block};
 }
@@ -171,7 +172,8 @@ void KernelEmitter::publishTile(ArrayRef<Value> coordinates, Value count) {
 SmallVector<Value> KernelEmitter::readTile(Value count) {
   auto [slot, parity] = queuePlace(count);
   auto i32Type = b.getI32Type();
-  return asmMany({i32Type, i32Type, i32Type}, "ld.shared.v4.b32 {$0, $1, $2, _}, [$3];",
+  return asmMany({i32Type, i32Type, i32Type},
+                 "ld.shared.v4.b32 {$0, $1, $2, _}, [$3];",
                  "=r,=r,=r,r,~{memory}", queueTile(slot));
 }
 
@@ -195,12 +197,11 @@ KernelEmitter::TileCounts KernelEmitter::countTiles() {
   const View &key = views[kernel.getBody().getArgument(1)];
   const View &value = views[kernel.getBody().getArgument(2)];
   TileCounts counts;
-  Value rounded = arith::AddIOp::create(b, query.sizes[2],
-                                        i32(kernel.getQBlock() - 1));
+  Value rounded =
+      arith::AddIOp::create(b, query.sizes[2], i32(kernel.getQBlock() - 1));
   counts.blocks = arith::DivUIOp::create(b, rounded, i32(kernel.getQBlock()));
   counts.heads = query.sizes[1];
-  counts.batchHeads =
-      arith::MulIOp::create(b, query.sizes[0], query.sizes[1]);
+  counts.batchHeads = arith::MulIOp::create(b, query.sizes[0], query.sizes[1]);
   counts.tiles = arith::MulIOp::create(b, counts.blocks, counts.batchHeads);
   int64_t rowBytes = 2 * (key.type.getDimSize(3) + value.type.getDimSize(3));
   Value keys = arith::MaxUIOp::create(b, key.sizes[2], i32(1));
@@ -222,8 +223,7 @@ LogicalResult KernelEmitter::emitTiles(warp::TilesOp op) {
   Registers inits = {i32(0)}; // how many tiles came before
   if (isProducer) {
     counts = countTiles();
-    inits.push_back(
-        inlineAsm(i32Type, "mov.u32 $0, %ctaid.x;", "=r", {}));
+    inits.push_back(inlineAsm(i32Type, "mov.u32 $0, %ctaid.x;", "=r", {}));
   }
   size_t own = inits.size();
   for (Value init : op.getInits())
@@ -231,8 +231,9 @@ LogicalResult KernelEmitter::emitTiles(warp::TilesOp op) {
   Region *region = b.getInsertionBlock()->getParent();
   Block *before = b.getInsertionBlock();
   SmallVector<Type> types(ValueRange(inits).getTypes());
-  Block *header = b.createBlock(region, exit->getIterator(), types,
-                                SmallVector<Location>(types.size(), b.getLoc()));
+  Block *header =
+      b.createBlock(region, exit->getIterator(), types,
+                    SmallVector<Location>(types.size(), b.getLoc()));
   Block *body = b.createBlock(region, exit->getIterator());
   Block *after = b.createBlock(region, exit->getIterator());
   b.setInsertionPointToEnd(before);
@@ -258,8 +259,8 @@ LogicalResult KernelEmitter::emitTiles(warp::TilesOp op) {
   b.setInsertionPointToEnd(body);
   Value next;
   if (isProducer) { // asked for early: the answer takes a while
-    Value drawn = inlineAsm(i32Type, "atom.global.add.u32 $0, [$1], 1;", "=r,l",
-                            counter);
+    Value drawn =
+        inlineAsm(i32Type, "atom.global.add.u32 $0, [$1], 1;", "=r,l", counter);
     Value blocks = inlineAsm(i32Type, "mov.u32 $0, %nctaid.x;", "=r", {});
     next = arith::AddIOp::create(b, drawn, blocks);
   }
@@ -281,8 +282,8 @@ LogicalResult KernelEmitter::emitTiles(warp::TilesOp op) {
   LLVM::BrOp::create(b, carried, header);
 
   b.setInsertionPointToEnd(after);
-  for (auto [result, value] : llvm::zip_equal(
-           op.getResults(), header->getArguments().drop_front(own)))
+  for (auto [result, value] :
+       llvm::zip_equal(op.getResults(), header->getArguments().drop_front(own)))
     scalars.map(result, value);
   if (isProducer)
     resetCounter();
@@ -291,9 +292,9 @@ LogicalResult KernelEmitter::emitTiles(warp::TilesOp op) {
 
 // The last block to come here has nobody behind it.
 void KernelEmitter::resetCounter() {
-  Value ended = inlineAsm(b.getI32Type(),
-                          "atom.acq_rel.gpu.global.add.u32 $0, [$1], 1;",
-                          "=r,l,~{memory}", gep(counter, 4));
+  Value ended =
+      inlineAsm(b.getI32Type(), "atom.acq_rel.gpu.global.add.u32 $0, [$1], 1;",
+                "=r,l,~{memory}", gep(counter, 4));
   Value blocks = inlineAsm(b.getI32Type(), "mov.u32 $0, %nctaid.x;", "=r", {});
   Value last = arith::SubIOp::create(b, blocks, i32(1));
   callWithCondition(

@@ -23,8 +23,7 @@ constexpr StringLiteral kSharedSymbol = "flashc_shared";
 
 KernelEmitter::KernelEmitter(warp::KernelOp kernel,
                              const MachineFeatures &features)
-    : kernel(kernel), features(features),
-      b(kernel.getLoc(), OpBuilder(kernel)),
+    : kernel(kernel), features(features), b(kernel.getLoc(), OpBuilder(kernel)),
       mapList(warp::getTensorMaps(kernel)) {}
 
 // A view's parameters, in order: pointer, dynamic sizes (i32), dynamic strides
@@ -191,12 +190,14 @@ LogicalResult KernelEmitter::emitOp(Operation *op) {
       .Case([&](warp::AwaitTurnOp op) {
         return done([&] { emitAwaitTurn(op); });
       })
-      .Case([&](warp::PassTurnOp op) { return done([&] { emitPassTurn(op); }); })
+      .Case(
+          [&](warp::PassTurnOp op) { return done([&] { emitPassTurn(op); }); })
       .Case([&](warp::ClearRowsOp op) {
         return done([&] { emitClearRows(op); });
       })
       .Case([&](warp::FetchOp op) { return done([&] { emitFetch(op); }); })
-      .Case([&](warp::MmaFetchOp op) { return done([&] { emitMmaFetch(op); }); })
+      .Case(
+          [&](warp::MmaFetchOp op) { return done([&] { emitMmaFetch(op); }); })
       .Case([&](warp::EmitOp op) { return done([&] { emitEmit(op); }); })
       .Case([&](warp::AliasOp op) {
         buffers[op.getResult()] = buffers[op.getBuffer()];
@@ -335,6 +336,11 @@ struct ConvertWarpToNVVM : impl::ConvertWarpToNVVMBase<ConvertWarpToNVVM> {
     SmallVector<warp::KernelOp> kernels(
         getOperation().getOps<warp::KernelOp>());
     for (warp::KernelOp kernel : kernels) {
+      if (kernel.getGroups() && !target->hasRoles) {
+        kernel.emitOpError("needs sm_90a (TMA and wgmma), but the target is ")
+            << arch << "; give that target to all passes";
+        return signalPassFailure();
+      }
       if (failed(KernelEmitter(kernel, features).emit()))
         return signalPassFailure();
       kernel.erase();

@@ -109,13 +109,13 @@ void KernelEmitter::emitSettle(warp::SettleOp op) {
   std::string constraints = repeat("=f,", all.size());
   for (size_t i = 0; i < all.size(); ++i)
     constraints += fmt::format("{}{}", i, i + 1 < all.size() ? "," : "");
-  Registers settled =
-      asmMany(SmallVector<Type>(all.size(), b.getF32Type()),
-              fmt::format("wgmma.wait_group.sync.aligned {};",
-                          int64_t(op.getPending())),
-              constraints, all);
+  Registers settled = asmMany(SmallVector<Type>(all.size(), b.getF32Type()),
+                              fmt::format("wgmma.wait_group.sync.aligned {};",
+                                          int64_t(op.getPending())),
+                              constraints, all);
   size_t next = 0;
-  for (auto [input, result] : llvm::zip_equal(op.getInputs(), op.getResults())) {
+  for (auto [input, result] :
+       llvm::zip_equal(op.getInputs(), op.getResults())) {
     size_t count = fragments[input].size();
     fragments[result] =
         Registers(settled.begin() + next, settled.begin() + next + count);

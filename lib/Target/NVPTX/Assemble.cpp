@@ -32,6 +32,21 @@ static int64_t numberBefore(StringRef log, StringRef what) {
   return value;
 }
 
+std::string findPerformanceLoss(StringRef log) {
+  SmallVector<StringRef> lines;
+  log.split(lines, '\n');
+  for (StringRef line : lines) {
+    bool isLoss = line.contains("Potential Performance Loss") &&
+                  (line.contains("wgmma") || line.contains("setmaxnreg"));
+    if (!isLoss)
+      continue;
+    // Behind "ptxas info    : " or "ptxas warning : ".
+    size_t number = line.find("(C");
+    return line.substr(number == StringRef::npos ? 0 : number).trim().str();
+  }
+  return "";
+}
+
 Expected<PtxasResult> assemble(StringRef ptx, const TargetInfo &target) {
   std::string ptxas = findPtxas();
   if (ptxas.empty())
@@ -68,6 +83,10 @@ Expected<PtxasResult> assemble(StringRef ptx, const TargetInfo &target) {
   if (code != 0)
     return createStringError("ptxas refused the kernel for " + target.arch +
                              ": " + message + result.log);
+  if (std::string loss = findPerformanceLoss(result.log); !loss.empty())
+    return createStringError("ptxas slows the kernel down for " + target.arch +
+                             ": " + loss +
+                             "; choose a smaller key block (--tiles)");
   auto cubin = MemoryBuffer::getFile(output);
   if (!cubin)
     return createStringError(cubin.getError(), "cannot read ptxas' output: " +

@@ -20,3 +20,10 @@ warp.kernel @memref_op(%q: memref<?x?x?x64xf16, strided<[?, ?, ?, 1], offset: ?>
 warp.kernel @f32(%q: memref<?x?x?x64xf32, strided<[?, ?, ?, 1], offset: ?>>) attributes {warps = 1, q_block = 16} {
   warp.return
 }
+
+// -----
+
+// expected-error@+1 {{'warp.kernel' op needs sm_90a (TMA and wgmma), but the target is sm_75; give that target to all passes}}
+warp.kernel @roles_on_turing(%q: memref<?x?x?x64xf16, strided<[?, ?, ?, 1], offset: ?>>) attributes {q_block = 64 : i64, warps = 4 : i64, groups = 1 : i64} {
+  warp.return
+}

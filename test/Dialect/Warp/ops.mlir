@@ -87,3 +87,100 @@ func.func @compute(%q: !warp.buffer<128x64xf16, 64>, %k: !warp.buffer<64x64xf16,
   warp.store_rows %lse to %view[%b, %h, %row] : !warp.fragment<128xf32>, memref<?x?x?xf32, strided<[?, ?, 1], offset: ?>>
   return
 }
+
+!rows = memref<?x?x?x128xf16, strided<[?, ?, ?, 1], offset: ?>>
+
+// CHECK-LABEL: warp.kernel @roles(
+// CHECK-SAME:    groups = 2 : i64
+// CHECK-SAME:    turns
+warp.kernel @roles(%view: !rows, %row: index) attributes {q_block = 128 : i64, warps = 8 : i64, groups = 2 : i64, turns} {
+  // CHECK: %[[QR:.+]] = warp.ring : !warp.ring<128x128xf16, 64, depth = 1, parts = 2>
+  %qr = warp.ring : !warp.ring<128x128xf16, 64, depth = 1, parts = 2>
+  // CHECK: %[[KR:.+]] = warp.ring offset(32768) barriers(212992) : !warp.ring<176x128xf16, 64, depth = 2>
+  %kr = warp.ring offset(32768) barriers(212992) : !warp.ring<176x128xf16, 64, depth = 2>
+  // CHECK: %[[BUF:.+]] = warp.alloc : !warp.buffer<128x128xf16, 64, parts = 2>
+  %buf = warp.alloc : !warp.buffer<128x128xf16, 64, parts = 2>
+  // CHECK: warp.role producer registers(32) {
+  warp.role producer registers(32) {
+    %stage = arith.constant 0 : i32
+    %phase = arith.constant 0 : i32
+    // CHECK: warp.tiles {
+    warp.tiles {
+    ^bb0(%b: index, %h: index, %i: index):
+      // CHECK: warp.send %{{.+}}[%{{.+}}, %{{.+}}, %{{.+}}] to %[[KR]] at(%[[S:.+]], %[[P:.+]]) :
+      warp.send %view[%b, %h, %row] to %kr at(%stage, %phase) : memref<?x?x?x128xf16, strided<[?, ?, ?, 1], offset: ?>>, !warp.ring<176x128xf16, 64, depth = 2>
+      // CHECK: %[[S1:.+]], %[[P1:.+]] = warp.advance %[[S]], %[[P]] depth(2)
+      %s1, %p1 = warp.advance %stage, %phase depth(2)
+      // CHECK: warp.send %{{.+}} to %[[QR]] :
+      warp.send %view[%b, %h, %row] to %qr : !rows, !warp.ring<128x128xf16, 64, depth = 1, parts = 2>
+      // CHECK-NEXT: }
+      warp.end_tile
+    }
+  }
+  // CHECK: warp.role consumer registers(232) {
+  warp.role consumer registers(232) {
+    %zero = arith.constant 0 : i32
+    %o = warp.fill 0.0 : f16 -> !warp.fragment<128x128xf16>
+    // CHECK: warp.tiles longest_first inits(%{{.+}} : i32) -> i32 {
+    // CHECK-NEXT: ^bb0(%{{.+}}: index, %{{.+}}: index, %{{.+}}: index, %{{.+}}: i32):
+    // CHECK-NEXT:   warp.end_tile %{{.+}} : i32
+    %r = warp.tiles longest_first inits(%zero : i32) -> i32 {
+    ^bb0(%b: index, %h: index, %i: index, %stage: i32):
+      warp.end_tile %stage : i32
+    }
+    %r2:2 = warp.tiles inits(%zero, %zero : i32, i32) -> i32, i32 {
+    ^bb0(%b: index, %h: index, %i: index, %stage: i32, %phase: i32):
+      // CHECK: %[[Q:.+]] = warp.receive %[[QR]] :
+      %q = warp.receive %qr : !warp.ring<128x128xf16, 64, depth = 1, parts = 2> -> !warp.buffer<128x128xf16, 64, parts = 2>
+      // CHECK: %[[K:.+]] = warp.receive %[[KR]] at(%{{.+}}, %{{.+}}) :
+      %k = warp.receive %kr at(%stage, %phase) : !warp.ring<176x128xf16, 64, depth = 2> -> !warp.buffer<176x128xf16, 64>
+      // CHECK: warp.await_turn
+      warp.await_turn
+      // CHECK: %[[SC:.+]] = warp.wgmma %[[Q]], %[[K]] transpose_b depth(128) :
+      %s = warp.wgmma %q, %k transpose_b depth(128) : !warp.buffer<128x128xf16, 64, parts = 2>, !warp.buffer<176x128xf16, 64> -> !warp.fragment<128x176xf32>
+      // CHECK: warp.pass_turn
+      warp.pass_turn
+      // CHECK: %[[SS:.+]] = warp.settle %[[SC]] pending(1) :
+      %s1 = warp.settle %s pending(1) : !warp.fragment<128x176xf32>
+      // CHECK: warp.wgmma %[[Q]], %[[K]] acc(%[[SS]] : !warp.fragment<128x176xf32>) transpose_b depth(64) :
+      %t = warp.wgmma %q, %k acc(%s1 : !warp.fragment<128x176xf32>) transpose_b depth(64) : !warp.buffer<128x128xf16, 64, parts = 2>, !warp.buffer<176x128xf16, 64> -> !warp.fragment<128x176xf32>
+      %t1 = warp.settle %t pending(0) : !warp.fragment<128x176xf32>
+      // CHECK: warp.release %[[K]]
+      warp.release %k : !warp.buffer<176x128xf16, 64>
+      // CHECK: warp.emit %{{.+}} via %[[BUF]] to %{{.+}}[%{{.+}}, %{{.+}}, %{{.+}}] :
+      warp.emit %o via %buf to %view[%b, %h, %row] : !warp.fragment<128x128xf16>, !warp.buffer<128x128xf16, 64, parts = 2>, memref<?x?x?x128xf16, strided<[?, ?, ?, 1], offset: ?>>
+      warp.end_tile %stage, %phase : i32, i32
+    }
+  }
+  warp.return
+}
+
+// CHECK-LABEL: func.func @alias(
+func.func @alias(%q: !warp.buffer<128x192xf16, 64, parts = 2>) {
+  // CHECK: warp.alias %{{.+}} : !warp.buffer<128x192xf16, 64, parts = 2> -> !warp.buffer<128x128xf16, 64, parts = 2>
+  %ob = warp.alias %q : !warp.buffer<128x192xf16, 64, parts = 2> -> !warp.buffer<128x128xf16, 64, parts = 2>
+  return
+}
+
+// CHECK-LABEL: warp.kernel @one_group(
+warp.kernel @one_group(%q: !rows) attributes {q_block = 64 : i64, warps = 4 : i64, groups = 1 : i64} {
+  // CHECK: warp.role producer registers(24) {
+  // CHECK-NEXT: }
+  warp.role producer registers(24) {
+  }
+  warp.return
+}
+
+// CHECK-LABEL: func.func @fetches(
+func.func @fetches(%view: !rows, %b: index, %h: index, %row: index, %limit: index, %zero: !warp.fragment<128x16xf32>,
+                   %p: !warp.fragment<128x16xf16>, %acc: !warp.fragment<128x128xf32>) {
+  // CHECK: %[[Q:.+]] = warp.fetch %{{.+}}[%{{.+}}, %{{.+}}, %{{.+}}] :
+  %q = warp.fetch %view[%b, %h, %row] : memref<?x?x?x128xf16, strided<[?, ?, ?, 1], offset: ?>> -> !warp.fragment<128x128xf16>
+  // CHECK: warp.mma_fetch %[[Q]], %{{.+}}[%{{.+}}, %{{.+}}, %{{.+}}] acc(%{{.+}}) transpose_b :
+  %s = warp.mma_fetch %q, %view[%b, %h, %row] acc(%zero) transpose_b : !warp.fragment<128x128xf16>, memref<?x?x?x128xf16, strided<[?, ?, ?, 1], offset: ?>> -> !warp.fragment<128x16xf32>
+  // CHECK: warp.fetch %{{.+}} limit(%{{.+}}) :
+  %q1 = warp.fetch %view[%b, %h, %row] limit(%limit) : !rows -> !warp.fragment<128x128xf16>
+  // CHECK: warp.mma_fetch %{{.+}} limit(%{{.+}}) acc(%{{.+}}) guarded :
+  %o = warp.mma_fetch %p, %view[%b, %h, %row] limit(%limit) acc(%acc) guarded : !warp.fragment<128x16xf16>, !rows -> !warp.fragment<128x128xf32>
+  return
+}

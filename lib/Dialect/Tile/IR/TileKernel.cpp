@@ -56,8 +56,8 @@ int64_t getLoadedBytes(KernelOp kernel) {
   int64_t fixed = 0, stream = 0;
   llvm::DenseMap<Operation *, int64_t> loops;
   kernel.walk([&](Operation *op) {
-    bool isInRedo = kernel.getSchedule().getRoles() &&
-                    op->getParentOfType<scf::IfOp>();
+    bool isInRedo =
+        kernel.getSchedule().getRoles() && op->getParentOfType<scf::IfOp>();
     if (isInRedo)
       return;
     if (auto load = dyn_cast<LoadOp>(op)) {

@@ -14,7 +14,8 @@ SmallVector<TensorMap> getTensorMaps(KernelOp kernel) {
   };
   kernel.walk<WalkOrder::PreOrder>([&](Operation *op) {
     if (auto send = dyn_cast<SendOp>(op))
-      add(send.getView(), send.getRing().getType().getBufferType().getPartRows());
+      add(send.getView(),
+          send.getRing().getType().getBufferType().getPartRows());
     else if (auto emit = dyn_cast<EmitOp>(op))
       add(emit.getView(), emit.getBuffer().getType().getPartRows());
   });

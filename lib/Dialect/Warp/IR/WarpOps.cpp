@@ -7,6 +7,10 @@
 using namespace mlir;
 using namespace flashc::warp;
 
+/// Warpgroups that compute, at most: with the loading one they share 65536
+/// registers, and a fourth would leave too few for a fragment.
+static constexpr int64_t kMaxGroups = 3;
+
 #define GET_OP_CLASSES
 #include "Warp/WarpOps.cpp.inc"
 
@@ -40,6 +44,13 @@ LogicalResult KernelOp::verify() {
     return emitOpError("deals its rows to the warps in groups of 16, but ")
            << getQBlock() << " rows do not make whole groups for " << getWarps()
            << " warps; use a multiple of " << group;
+  if (auto groups = getGroups();
+      groups && (int64_t(*groups) < 1 || int64_t(*groups) > kMaxGroups ||
+                 getWarps() != 4 * *groups || getQBlock() != 64 * *groups))
+    return emitOpError("has 1 to ")
+           << kMaxGroups << " groups of four warps and 64 rows each, but there "
+           << "are " << int64_t(*groups) << " groups, " << getWarps()
+           << " warps and " << getQBlock() << " rows; make them agree";
   ArrayRef<Type> arguments = getArgumentTypes();
   auto q =
       arguments.empty() ? MemRefType() : dyn_cast<MemRefType>(arguments[0]);

@@ -9,7 +9,8 @@ using namespace flashc::warp;
 static constexpr int64_t kRegisterFile = 65536;
 
 static int64_t groupsOf(Operation *op) {
-  return op->getParentOfType<KernelOp>().getGroups().value_or(0);
+  auto kernel = op->getParentOfType<KernelOp>();
+  return kernel ? kernel.getGroups().value_or(0) : 0;
 }
 
 /// The role around an op of it; an error where there is none or the other.
@@ -134,20 +135,30 @@ static LogicalResult verifyStage(Operation *op, Value stage, Value phase) {
                          "there; run 'warp-assign-stages'");
 }
 
+/// A tensor map is made of each argument that is copied.
+static LogicalResult verifyMapped(Operation *op, Value view) {
+  auto argument = dyn_cast<BlockArgument>(view);
+  if (argument && isa_and_nonnull<KernelOp>(argument.getOwner()->getParentOp()))
+    return success();
+  return op->emitOpError("copies from or to a tensor of the kernel (TMA), but "
+                         "its view is no argument of the kernel; pass it");
+}
+
 LogicalResult SendOp::verify() {
   RingType ring = getRing().getType();
   auto view = cast<MemRefType>(getView().getType());
   if (view.getElementType() != ring.getElementType())
     return emitOpError("copies elements as they are, but the view holds ")
-           << view.getElementType() << " and the ring "
-           << ring.getElementType() << "; give both one element type";
+           << view.getElementType() << " and the ring " << ring.getElementType()
+           << "; give both one element type";
   int64_t headDim = view.getDimSize(3);
   if (ShapedType::isDynamic(headDim) || headDim > ring.getShape()[1])
     return emitOpError("moves whole rows, but the view is ")
            << view << " and a slot has " << ring.getShape()[1]
            << " columns; pad the ring to a multiple of 64 at or above a static "
               "head dim";
-  if (failed(verifyStage(*this, getStage(), getPhase())))
+  if (failed(verifyMapped(*this, getView())) ||
+      failed(verifyStage(*this, getStage(), getPhase())))
     return failure();
   return verifyInRole(*this, RoleKind::Producer);
 }
@@ -176,7 +187,8 @@ LogicalResult ClearRowsOp::verify() {
     return emitOpError("clears rows of a slot that all groups read, but the "
                        "buffer is ")
            << getBuffer().getType()
-           << (getBuffer().getDefiningOp<ReceiveOp>() ? "" : " and not received")
+           << (getBuffer().getDefiningOp<ReceiveOp>() ? ""
+                                                      : " and not received")
            << "; receive it from a ring of one part";
   return verifyInRole(*this, RoleKind::Consumer);
 }
@@ -243,6 +255,8 @@ LogicalResult EmitOp::verify() {
     return emitOpError("writes whole rows, but the view is ")
            << view << " and the fragment has " << fragment.getShape()[1]
            << " columns; pad the fragment to the head dim";
+  if (failed(verifyMapped(*this, getView())))
+    return failure();
   return verifyInRole(*this, RoleKind::Consumer);
 }
 

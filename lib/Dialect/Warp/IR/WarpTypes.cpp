@@ -160,9 +160,8 @@ Type BufferType::parse(AsmParser &parser) {
       parser.parseInteger(segment) ||
       parseOptionalNumber(parser, "parts", parts) || parser.parseGreater())
     return {};
-  return parser.getChecked<BufferType>(loc, parser.getContext(),
-                                       ArrayRef(shape), elementType, segment,
-                                       parts);
+  return parser.getChecked<BufferType>(
+      loc, parser.getContext(), ArrayRef(shape), elementType, segment, parts);
 }
 
 void BufferType::print(AsmPrinter &p) const {

@@ -112,9 +112,8 @@ LogicalResult StageAssigner::runTiles(TilesOp tiles, Stages &stages) {
   SmallVector<Value> added = flatten(stages, rings);
   inits.append(added);
   OpBuilder b(tiles);
-  auto result =
-      TilesOp::create(b, tiles.getLoc(), ValueRange(inits).getTypes(), inits,
-                      tiles.getLongestFirst());
+  auto result = TilesOp::create(b, tiles.getLoc(), ValueRange(inits).getTypes(),
+                                inits, tiles.getLongestFirst());
   result->setDiscardableAttrs(tiles->getDiscardableAttrDictionary());
   result.getBody().takeBody(tiles.getBody());
   Block &body = result.getBody().front();

@@ -40,13 +40,12 @@ void SettlePlacer::settle(Operation *before, size_t count) {
   for (WgmmaOp product : ArrayRef(pending).take_front(count))
     values.push_back(product.getResult());
   OpBuilder b(before);
-  auto settle = SettleOp::create(b, before->getLoc(),
-                                 ValueRange(values).getTypes(), values,
-                                 pending.size() - count);
+  auto settle =
+      SettleOp::create(b, before->getLoc(), ValueRange(values).getTypes(),
+                       values, pending.size() - count);
   for (auto [value, settled] : llvm::zip_equal(values, settle.getResults()))
-    value.replaceUsesWithIf(settled, [&](OpOperand &use) {
-      return use.getOwner() != settle;
-    });
+    value.replaceUsesWithIf(
+        settled, [&](OpOperand &use) { return use.getOwner() != settle; });
   pending.erase(pending.begin(), pending.begin() + count);
 }
 
@@ -69,8 +68,7 @@ void SettlePlacer::run(Block &block) {
       continue;
     }
     bool isLoop = isa<scf::ForOp, TilesOp>(op);
-    if (!pending.empty() &&
-        (isLoop || op.hasTrait<OpTrait::IsTerminator>()))
+    if (!pending.empty() && (isLoop || op.hasTrait<OpTrait::IsTerminator>()))
       settle(&op, pending.size());
     if (isLoop) {
       run(op.getRegion(0).front());

@@ -87,3 +87,43 @@ warp.kernel @over_budget(%view: !view, %lo: index, %hi: index) attributes {q_blo
   %kc = warp.channel %view[%lo, %lo] blocks(%lo to %hi) : !view -> !warp.channel<64x64xf16, 64, depth = 6>
   warp.return
 }
+
+// -----
+
+!view = memref<?x?x?x64xf16, strided<[?, ?, ?, 1], offset: ?>>
+!dealt = !warp.ring<128x64xf16, 64, depth = 1, parts = 2>
+!odd = !warp.ring<40x64xf16, 64, depth = 1>
+!kv = !warp.ring<48x64xf16, 64, depth = 2>
+
+// Kernels with roles: one behind the other in program order, on multiples of 1024 (40 rows are 5 KiB). Then the barriers, a full and an
+// empty one for each part of each slot, and the queue of tiles. Nothing shares bytes, as all live throughout.
+// CHECK-LABEL: warp.kernel @roles(
+// CHECK-SAME:    queue = 40032 : i64
+// CHECK-SAME:    shared_bytes = 40192 : i64
+warp.kernel @roles(%q: !view) attributes {q_block = 128 : i64, warps = 8 : i64, groups = 2 : i64} {
+  // CHECK: warp.ring offset(0) barriers(39936)
+  %qr = warp.ring : !dealt
+  // CHECK: warp.ring offset(16384) barriers(39968)
+  %kr = warp.ring : !odd
+  // CHECK: warp.alloc offset(21504)
+  %small = warp.alloc : !warp.buffer<16x64xf16, 64>
+  // CHECK: warp.alloc offset(23552)
+  %tiny = warp.alloc : !warp.buffer<8x16xf16, 16>
+  // CHECK: warp.ring offset(24576) barriers(39984)
+  %vr = warp.ring : !kv
+  // CHECK: warp.ring offset(36864) barriers(40016)
+  %wr = warp.ring : !warp.ring<24x64xf16, 64, depth = 1>
+  // CHECK-NOT: offset
+  warp.return
+}
+
+// -----
+
+!view = memref<?x?x?x64xf16, strided<[?, ?, ?, 1], offset: ?>>
+
+// Barriers and the queue count: 40 KiB of slots are all that the budget has.
+// expected-error @+1 {{'warp.kernel' op needs 41088 bytes of shared memory, but one block may use 40960; choose smaller tiles or rings of fewer stages}}
+warp.kernel @roles_over_budget(%q: !view) attributes {q_block = 64 : i64, warps = 4 : i64, groups = 1 : i64} {
+  %kr = warp.ring : !warp.ring<64x64xf16, 64, depth = 5>
+  warp.return
+}
