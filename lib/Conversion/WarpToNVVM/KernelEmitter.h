@@ -168,6 +168,7 @@ private:
   void publishTile(mlir::ArrayRef<Value> coordinates, Value count);
   Registers readTile(Value count);
   void mapCoordinates(mlir::Block &body, mlir::ArrayRef<Value> coordinates);
+  void remakeLane();
   mlir::LogicalResult remakeTile(mlir::Operation *loop);
   Value queueBarrier(Value slot, bool full);
   Value queueTile(Value slot);

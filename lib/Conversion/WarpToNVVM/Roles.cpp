@@ -182,12 +182,16 @@ void KernelEmitter::mapCoordinates(Block &body, ArrayRef<Value> coordinates) {
     scalars.map(body.getArgument(i), toIndex(value));
 }
 
-// Behind a loop of a consumer: coordinates, what follows from them, and the
-// lane are made again, so that they do not live through the loop.
-LogicalResult KernelEmitter::remakeTile(Operation *loop) {
+void KernelEmitter::remakeLane() {
   thread = inlineAsm(b.getI32Type(), "mov.u32 $0, %tid.x;", "=r", {});
   lane = arith::AndIOp::create(b, thread, i32(31));
   beginSegment();
+}
+
+// Behind a loop of a consumer: coordinates, what follows from them, and the
+// lane are made again, so that they do not live through the loop.
+LogicalResult KernelEmitter::remakeTile(Operation *loop) {
+  remakeLane();
   mapCoordinates(*loop->getBlock(), readTile(tileCount));
   return remakeScalars(loop);
 }
@@ -265,6 +269,8 @@ LogicalResult KernelEmitter::emitTiles(warp::TilesOp op) {
     next = arith::AddIOp::create(b, drawn, blocks);
   }
   Block &inside = op.getBody().front();
+  if (!isProducer)
+    remakeLane();
   mapCoordinates(inside, coordinates);
   for (auto [argument, value] :
        llvm::zip_equal(inside.getArguments().drop_front(3),
