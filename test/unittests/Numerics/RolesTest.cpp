@@ -13,18 +13,12 @@ using namespace flashc::reference;
 namespace {
 constexpr char kArch[] = "sm_90a";
 
-/// Their exponents are too large for the softmax of these kernels.
-bool isMarked(const TestCase &test) {
-  llvm::StringRef name = test.name;
-  return name.starts_with("case 6:") || name.contains("a bias of -3.4e38");
-}
-
 void runCases(llvm::StringRef prefix, size_t atLeast) {
   CpuHarness harness(kArch);
   Judge judge;
   size_t count = 0;
   for (const TestCase &test : cases()) {
-    if (!llvm::StringRef(test.name).starts_with(prefix) || isMarked(test))
+    if (!llvm::StringRef(test.name).starts_with(prefix))
       continue;
     std::string wrong = harness.runAndJudge(test, judge);
     if (!wrong.empty())
@@ -59,30 +53,15 @@ TEST_CASE("roles case 4: logits near -2.4e5") { runCases("case 4:", 1); }
 TEST_CASE("roles case 7: NaN and infinity past the used keys") {
   runCases("case 7:", 8);
 }
-TEST_CASE("roles case 8: a bias as a mask") { runCases("case 8:", 2); }
+// Exponents too large for the softmax of these kernels: tiles come out as NaN
+// and are computed again.
+TEST_CASE("roles case 6: huge equal inputs") { runCases("case 6:", 2); }
+TEST_CASE("roles case 8: a bias as a mask") { runCases("case 8:", 3); }
 TEST_CASE("roles case 10: empty problems") { runCases("case 10:", 7); }
 TEST_CASE("roles case 12: lengths around tile edges") {
   runCases("case 12:", 81);
 }
 TEST_CASE("roles case 13: windows that are causal") { runCases("case 13:", 5); }
-
-TEST_CASE("roles cases 6 and 8: rows that are too large come out as NaN") {
-  CpuHarness harness(kArch);
-  size_t marked = 0;
-  for (const TestCase &test : cases()) {
-    if (!isMarked(test))
-      continue;
-    const AttentionProblem &p = test.problem;
-    Output out = llvm::cantFail(harness.run(test));
-    bool all = llvm::StringRef(test.name).starts_with("case 6:");
-    for (int64_t h = 0; h < p.heads(); ++h)
-      for (int64_t i = 0; i < p.sq(); ++i)
-        for (int64_t d = 0; d < p.valueHeadDim(); ++d)
-          CHECK(std::isnan(out.o.get(0, h, i, d)) == (all || i % 7 == 3));
-    ++marked;
-  }
-  CHECK(marked == 3);
-}
 
 TEST_CASE("roles: each way to rescale, each kind of loops, short and long") {
   CpuHarness harness(kArch);

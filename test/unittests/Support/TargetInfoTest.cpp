@@ -42,7 +42,8 @@ TEST_CASE("targets: an sram override replaces the block's bytes") {
 
 TEST_CASE("targets: errors name both values and what to do") {
   CHECK(errorOf("sm_99", 0) == "target arch 'sm_99' is not known; use one of "
-                               "cpu, sm_75, sm_80, sm_86, sm_89, sm_90");
+                               "cpu, sm_75, sm_80, sm_86, sm_89, sm_90, "
+                               "sm_90a");
   CHECK(errorOf("sm_86", 166912) ==
         "sram size 166912 is more than the 101376 bytes that a block of sm_86 "
         "can have; give at most that");
