@@ -64,6 +64,19 @@ LogicalResult KernelEmitter::emitRoles() {
   if (!kernel.getQueue())
     return kernel.emitOpError("has no place for its queue of tiles; run "
                               "'warp-allocate-shared' first");
+  for (auto ring : kernel.getOps<warp::RingOp>())
+    if (!ring.getOffset() || !ring.getBarriers())
+      return ring.emitOpError("has no place for its slots or barriers; run "
+                              "'warp-allocate-shared' first");
+  auto isTensor = [](Type type) {
+    auto view = dyn_cast<MemRefType>(type);
+    return view && view.getRank() == 4;
+  };
+  ArrayRef<Type> arguments = kernel.getArgumentTypes();
+  if (arguments.size() < 3 || !llvm::all_of(arguments.take_front(3), isTensor))
+    return kernel.emitOpError(
+        "counts its tiles by Q, K and V, but they are not "
+        "its first three arguments; pass these first");
   for (Operation &op : kernel.getBody().front())
     if (!isa<warp::RoleOp>(op) && failed(emitOp(&op)))
       return failure();

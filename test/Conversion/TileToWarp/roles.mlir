@@ -181,3 +181,45 @@ tile.kernel @computed_again(%q: !view, %k: !view, %v: !view, %o: !view {tile.out
   tile.store %out, %o[%b, %h, %i] : tensor<64x64xf16>, !view
   tile.return
 }
+
+// -----
+
+!view = memref<?x?x?x64xf16, strided<[?, ?, ?, 1], offset: ?>>
+#roles = #tile.roles<groups = 1, producer = 24, consumer = 240, overlap = false, turns = false, rescale = late, apart = true>
+#schedule = #tile.schedule<q = 64, kv = 64, stages = 2, warps = 4, q_in_registers = false, sram = 232448, roles = #roles>
+
+// Rows of V past a limit are summed with weights of zero: they are cleared. Those of K give scores that the mask drops.
+// CHECK-LABEL: warp.kernel @limit(
+// CHECK:         %[[KR:.+]] = warp.ring
+// CHECK-NEXT:    %[[VR:.+]] = warp.ring
+// CHECK:         warp.role consumer
+// CHECK:           %[[N:.+]] = memref.dim %arg2
+// CHECK:           scf.for %[[J:[^ ]+]] =
+// CHECK-NEXT:        %[[K:.+]] = warp.receive %[[KR]]
+// CHECK-NEXT:        warp.wgmma %{{.+}}, %[[K]] transpose_b
+// CHECK:             %[[V:.+]] = warp.receive %[[VR]]
+// CHECK-NEXT:        %[[ROW:.+]] = arith.muli %[[J]], %{{.+}} : index
+// CHECK-NEXT:        %[[FIRST:.+]] = arith.subi %[[N]], %[[ROW]] : index
+// CHECK-NEXT:        warp.clear_rows %[[V]] from %[[FIRST]]
+// CHECK-NEXT:        warp.wgmma %{{.+}}, %[[V]] acc(
+// CHECK-NOT:       warp.clear_rows
+tile.kernel @limit(%q: !view, %k: !view, %v: !view) attributes {schedule = #schedule} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %hi = memref.dim %k, %c2 : !view
+  %n = memref.dim %v, %c2 : !view
+  %zero = arith.constant dense<0.0> : tensor<64x64xf32>
+  %p = arith.constant dense<1.0> : tensor<64x64xf16>
+  %b, %h, %i = tile.program
+  %ks = tile.stream %k[%b, %h] blocks(%c0 to %hi) limit(%n) : !view -> !tile.stream<64x64xf16>
+  %vs = tile.stream %v[%b, %h] blocks(%c0 to %hi) limit(%n) : !view -> !tile.stream<64x64xf16>
+  %r = scf.for %j = %c0 to %hi step %c1 iter_args(%acc = %zero) -> (tensor<64x64xf32>) {
+    %kt = tile.next %ks[%j] : !tile.stream<64x64xf16> -> tensor<64x64xf16>
+    %s = tile.dot %p, %kt acc(%zero) transpose_b : tensor<64x64xf16>, tensor<64x64xf16> -> tensor<64x64xf32>
+    %vt = tile.next %vs[%j] : !tile.stream<64x64xf16> -> tensor<64x64xf16>
+    %acc1 = tile.dot %p, %vt acc(%acc) : tensor<64x64xf16>, tensor<64x64xf16> -> tensor<64x64xf32>
+    scf.yield %acc1 : tensor<64x64xf32>
+  }
+  tile.return
+}

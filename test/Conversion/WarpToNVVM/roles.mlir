@@ -14,7 +14,6 @@
 // CHECK-DAG:     %[[NONE:.+]] = arith.constant -1 : i32
 // CHECK:         %[[SHARED:.+]] = llvm.mlir.addressof @flashc_shared : !llvm.ptr<3>
 // CHECK:         %[[T:.+]] = llvm.inline_asm {{.*}}"mov.u32 $0, %tid.x;", "=r"
-// CHECK:         %[[LANE:.+]] = arith.andi %[[T]], %{{.+}} : i32
 // CHECK:         %[[W:.+]] = arith.shrui %[[T]], %{{.+}} : i32
 // CHECK-NEXT:    %[[WARP:.+]] = nvvm.shfl.sync idx %{{.+}}, %[[W]], %[[ZERO]]
 // CHECK-NEXT:    %[[FIRST:.+]] = arith.cmpi eq, %[[T]], %[[ZERO]]
@@ -40,21 +39,25 @@
 // CHECK:         scf.if
 // CHECK-NEXT:      "bar.arrive 1, 256;", "~{memory}"
 
-// The producer's tiles: a number, or -1 behind the last one, goes into a slot of the queue that is empty; the next number is drawn
-// early. Behind the last one stands the block's end in the second counter, and who ends last sets both to zero.
-// CHECK:       ^[[HEADER:.+]](%[[TILE:.+]]: i32, %[[COUNT:.+]]: i32):
-// CHECK-NEXT:    %[[MORE:.+]] = arith.cmpi ult, %[[TILE]], %{{.+}} : i32
-// CHECK-NEXT:    %[[NUMBER:.+]] = arith.select %[[MORE]], %[[TILE]], %[[NONE]] : i32
-// CHECK-NEXT:    %[[SLOT:.+]] = arith.andi %[[COUNT]], %{{.+}} : i32
+// The producer's tiles: coordinates, with -1 for the query block behind the last tile, go into a slot of the queue that is empty; the
+// next number is drawn early. Behind the last one stands the block's end in the second counter, and who ends last sets both to zero.
+// CHECK:       ^[[HEADER:.+]](%[[COUNT:.+]]: i32, %[[TILE:.+]]: i32):
+// CHECK-NEXT:    %[[BH:.+]] = arith.divui %[[TILE]], %[[BLOCKS:.+]] : i32
+// CHECK-NEXT:    %[[I:.+]] = arith.remui %[[TILE]], %[[BLOCKS]] : i32
+// CHECK-NEXT:    %[[B:.+]] = arith.divui %[[BH]], %[[QH]] : i32
+// CHECK-NEXT:    %[[H:.+]] = arith.remui %[[BH]], %[[QH]] : i32
+// CHECK-NEXT:    %[[IN:.+]] = arith.cmpi ult, %[[TILE]], %{{.+}} : i32
+// CHECK-NEXT:    %[[BLOCK:.+]] = arith.select %[[IN]], %[[I]], %[[NONE]] : i32
 // CHECK:         mbarrier.try_wait.parity.shared::cta.b64 p, [$0], $1, 10000000;{{.*}}"r,r,~{memory}"
-// CHECK:         llvm.store volatile %[[NUMBER]], %{{.+}} {alignment = 4 : i64} : i32, !llvm.ptr<3>
+// CHECK:         "st.shared.v4.b32 [$0], {$1, $2, $3, $3};", "r,r,r,r,~{memory}" %{{.+}}, %[[B]], %[[H]], %[[BLOCK]] :
 // CHECK:         "mbarrier.arrive.shared::cta.b64 _, [$0];", "r,~{memory}"
+// CHECK-NEXT:    %[[MORE:.+]] = arith.cmpi sge, %[[BLOCK]], %[[ZERO]] : i32
 // CHECK-NEXT:    llvm.cond_br %[[MORE]], ^[[BODY:.+]], ^[[AFTER:bb[0-9]+]]
 // CHECK:       ^[[BODY]]:
 // CHECK-NEXT:    %[[DRAWN:.+]] = llvm.inline_asm {{.*}}"atom.global.add.u32 $0, [$1], 1;", "=r,l" %[[COUNTER]]
-// CHECK-NEXT:    %[[BLOCKS:.+]] = llvm.inline_asm {{.*}}"mov.u32 $0, %nctaid.x;", "=r"
-// CHECK-NEXT:    %[[NEXT:.+]] = arith.addi %[[DRAWN]], %[[BLOCKS]]
-// CHECK:         llvm.br ^[[HEADER]](%[[NEXT]], %{{.+}} : i32, i32)
+// CHECK-NEXT:    %[[GRID:.+]] = llvm.inline_asm {{.*}}"mov.u32 $0, %nctaid.x;", "=r"
+// CHECK-NEXT:    %[[NEXT:.+]] = arith.addi %[[DRAWN]], %[[GRID]]
+// CHECK:         llvm.br ^[[HEADER]](%{{.+}}, %[[NEXT]] : i32, i32)
 // CHECK:       ^[[AFTER]]:
 // CHECK-NEXT:    %[[ENDS:.+]] = llvm.getelementptr %[[COUNTER]][4]
 // CHECK-NEXT:    %[[ENDED:.+]] = llvm.inline_asm {{.*}}"atom.acq_rel.gpu.global.add.u32 $0, [$1], 1;", "=r,l,~{memory}" %[[ENDS]]
@@ -65,12 +68,14 @@
 // CHECK-NEXT:    }
 // CHECK-NEXT:    llvm.br ^[[EXIT]]
 
-// The consumers' tiles: from the queue, one arrival a warp.
+// The consumers' tiles: from the queue, whose slot they keep to the tile's end; one arrival a warp.
 // CHECK:         mbarrier.try_wait.parity
-// CHECK:         %[[READ:.+]] = llvm.load volatile %{{.+}} {alignment = 4 : i64} : !llvm.ptr<3> -> i32
-// CHECK-NEXT:    %[[SAME:.+]] = nvvm.shfl.sync idx %{{.+}}, %[[READ]], %[[ZERO]]
-// CHECK:         @p mbarrier.arrive.shared::cta.b64 _, [$0];{{.*}}"r,r,~{memory}" %{{.+}}, %[[LANE]]
-// CHECK-NEXT:    arith.cmpi ne, %[[SAME]], %[[NONE]]
+// CHECK:         %[[READ:.+]] = llvm.inline_asm {{.*}}"ld.shared.v4.b32 {$0, $1, $2, _}, [$3];", "=r,=r,=r,r,~{memory}"
+// CHECK-NEXT:    %[[BLOCK2:.+]] = llvm.extractvalue %[[READ]][2]
+// CHECK-NEXT:    %[[SAME:.+]] = nvvm.shfl.sync idx %{{.+}}, %[[BLOCK2]], %[[ZERO]]
+// CHECK-NEXT:    %[[MORE2:.+]] = arith.cmpi sge, %[[SAME]], %[[ZERO]]
+// CHECK-NEXT:    llvm.cond_br %[[MORE2]]
+// CHECK:         "{\0A.reg .pred p;\0Aelect.sync _|p, -1;\0A@p mbarrier.arrive.shared::cta.b64 _, [$0];\0A}", "r,~{memory}"
 // CHECK-NOT:     atom.global
 // The producer starts with its block's number.
 // CHECK:         "mov.u32 $0, %ctaid.x;", "=r"
@@ -175,7 +180,7 @@ warp.kernel @sends(%q: !view, %k: !view, %v: !odd) attributes {q_block = 128 : i
 // CHECK-DAG:     %[[STAGE:.+]] = arith.constant 8192 : i32
 // The consumer's first wait is the queue's, the second that for Q.
 // CHECK:         setmaxnreg.inc
-// CHECK:         llvm.load volatile
+// CHECK:         ld.shared.v4.b32
 // CHECK:         mbarrier.try_wait.parity.shared::cta.b64 p, [$0], $1, 10000000;
 // CHECK:         arith.muli %{{.+}}, %[[STAGE]]
 // CHECK:         %[[K0:.+]] = arith.shrui %{{.+}}, %[[FOUR]]
@@ -206,7 +211,7 @@ warp.kernel @sends(%q: !view, %k: !view, %v: !odd) attributes {q_block = 128 : i
 // What a settle makes readable goes in and comes out in the same registers; the product still under way is not named.
 // CHECK:         %[[SS:.+]] = llvm.inline_asm {{.*}}"wgmma.wait_group.sync.aligned 1;", "=f,=f,=f,=f,=f,=f,=f,=f,0,1,2,3,4,5,6,7" %[[S0]], {{[^:]*}} : (f32, f32, f32, f32, f32, f32, f32, f32) ->
 // One arrival a warp at the slot's empty barrier.
-// CHECK:         "{\0A.reg .pred p;\0Asetp.eq.u32 p, $1, 0;\0A@p mbarrier.arrive.shared::cta.b64 _, [$0];\0A}", "r,r,~{memory}"
+// CHECK:         "{\0A.reg .pred p;\0Aelect.sync _|p, -1;\0A@p mbarrier.arrive.shared::cta.b64 _, [$0];\0A}", "r,~{memory}"
 // CHECK:         "wgmma.wait_group.sync.aligned 0;", "=f,=f,=f,=f,=f,=f,=f,=f,=f,=f,=f,=f,=f,=f,=f,=f,0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15" %[[O0]],
 warp.kernel @products(%q: !view, %k: !view, %v: !view) attributes {q_block = 64 : i64, warps = 4 : i64, groups = 1 : i64, queue = 40960 : i64, shared_bytes = 41088 : i64} {
   %qr = warp.ring offset(0) barriers(32768) : !qr
@@ -313,13 +318,13 @@ warp.kernel @turns_and_emit(%q: !view, %k: !view, %v: !view, %o: !view, %w: !odd
 // CHECK-DAG:     %[[ONE:.+]] = arith.constant 1 : i32
 // CHECK-DAG:     %[[THREE:.+]] = arith.constant 3 : i32
 // CHECK:       ^[[HEADER:.+]](%{{.+}}: i32, %{{.+}}: i32, %[[P1:.+]]: i32, %[[S2:.+]]: i32, %[[P2:.+]]: i32, %[[S3:.+]]: i32, %[[P3:.+]]: i32):
-// CHECK:         "atom.global.add.u32
 // Longest first: sections of heads whose keys fit the L2 cache together, and in each the last query block first.
 // CHECK:         %[[HEADS:.+]] = arith.minui
 // CHECK-NEXT:    %[[FROM_LAST:.+]] = arith.divui %{{.+}}, %[[HEADS]]
 // CHECK-NEXT:    arith.remui %{{.+}}, %[[HEADS]]
 // CHECK-NEXT:    %[[LAST:.+]] = arith.subi %{{.+}}, %[[ONE]]
 // CHECK-NEXT:    arith.subi %[[LAST]], %[[FROM_LAST]]
+// CHECK:         "atom.global.add.u32
 // CHECK-DAG:     %[[P1N:.+]] = arith.xori %[[P1]], %[[ONE]]
 // CHECK-DAG:     %[[S2N:.+]] = arith.xori %[[S2]], %[[ONE]]
 // CHECK-DAG:     %[[P2N:.+]] = arith.xori %[[P2]], %[[S2]]
@@ -365,7 +370,7 @@ warp.kernel @advance(%q: !view, %k: !view, %v: !view) attributes {q_block = 64 :
 // CHECK-LABEL: llvm.func @fetches(
 // CHECK-SAME:    %[[Q:[^:]+]]: !llvm.ptr<1>,
 // CHECK:         setmaxnreg.inc
-// CHECK:         llvm.load volatile
+// CHECK:         ld.shared.v4.b32
 // CHECK:         %[[LIMIT:.+]] = arith.minsi
 // CHECK:         %[[IN:.+]] = arith.cmpi slt, %{{.+}}, %[[LIMIT]]
 // CHECK:         %[[IN1:.+]] = arith.andi %[[IN]], %{{.+}} : i1
@@ -399,6 +404,56 @@ warp.kernel @fetches(%q: !view, %k: !view, %v: !view, %lse: memref<?x?x?xf32, st
       %m = warp.reduce max %o init(%none) : !warp.fragment<64x16xf32>, !warp.fragment<64xf32>
       warp.store_rows %m to %lse[%b, %h, %i] : !warp.fragment<64xf32>, memref<?x?x?xf32, strided<[?, ?, 1], offset: ?>>
       warp.end_tile
+    }
+  }
+  warp.return
+}
+
+// -----
+
+!view = memref<?x?x?x128xf16, strided<[?, ?, ?, 1], offset: ?>>
+!vr = !warp.ring<48x128xf16, 64, depth = 1>
+
+// The group's threads clear the rows from `first` on, where there are any: 16 bytes of each segment (48 rows of 128 bytes) in every 16th
+// row. Then the tensor cores may read it. Behind a loop the tile's coordinates are read anew.
+// CHECK-LABEL: llvm.func @clears(
+// CHECK-DAG:     %[[ZERO:.+]] = arith.constant 0 : i32
+// CHECK-DAG:     %[[ROWS:.+]] = arith.constant 48 : i32
+// CHECK-DAG:     %[[C16:.+]] = arith.constant 16 : i32
+// CHECK:         setmaxnreg.inc
+// CHECK:         "ld.shared.v4.b32 {$0, $1, $2, _}, [$3];"
+// CHECK:         scf.for
+// CHECK:           %[[FIRST:.+]] = arith.maxsi %{{.+}}, %[[ZERO]] : i32
+// CHECK-NEXT:      %[[SOME:.+]] = arith.cmpi slt, %[[FIRST]], %[[ROWS]] : i32
+// CHECK-NEXT:      scf.if %[[SOME]] {
+// CHECK:             scf.for %{{.+}} = %{{.+}} to %[[ROWS]] step %[[C16]]
+// CHECK:               "st.shared.v4.b32 [$0 + 0], {$1, $1, $1, $1};", "r,r,~{memory}" %[[AT:.+]], %[[ZERO]] :
+// CHECK-NEXT:          "st.shared.v4.b32 [$0 + 6144], {$1, $1, $1, $1};", "r,r,~{memory}" %[[AT]], %[[ZERO]] :
+// CHECK-NEXT:        }
+// CHECK-NEXT:        "fence.proxy.async.shared::cta;", "~{memory}"
+// CHECK:             "bar.sync $0, 128;", "r,~{memory}"
+// CHECK-NEXT:      }
+// CHECK:         "mov.u32 $0, %tid.x;"
+// CHECK:         "ld.shared.v4.b32 {$0, $1, $2, _}, [$3];"
+warp.kernel @clears(%q: !view, %k: !view, %v: !view) attributes {q_block = 64 : i64, warps = 4 : i64, groups = 1 : i64, queue = 12304 : i64, shared_bytes = 12416 : i64} {
+  %vr = warp.ring offset(0) barriers(12288) : !vr
+  warp.role producer registers(24) {
+    warp.tiles {
+    ^bb0(%b: index, %h: index, %i: index):
+      warp.end_tile
+    }
+  }
+  warp.role consumer registers(240) {
+    %c0 = arith.constant 0 : i32
+    %c1 = arith.constant 1 : index
+    %r:2 = warp.tiles inits(%c0, %c0 : i32, i32) -> i32, i32 {
+    ^bb0(%b: index, %h: index, %i: index, %s: i32, %p: i32):
+      scf.for %j = %b to %h step %c1 {
+        %x = warp.receive %vr at(%s, %p) : !vr -> !warp.buffer<48x128xf16, 64>
+        warp.clear_rows %x from %j : !warp.buffer<48x128xf16, 64>
+        warp.release %x : !warp.buffer<48x128xf16, 64>
+      }
+      warp.end_tile %s, %p : i32, i32
     }
   }
   warp.return

@@ -908,3 +908,28 @@ func.func @f(%v: memref<?x?x?x64xf16, strided<[?, ?, ?, 1], offset: ?>>, %b: ind
   %q = warp.mma_fetch %l, %v[%b, %b, %b] acc(%a) : !warp.fragment<64x64xf16>, memref<?x?x?x64xf16, strided<[?, ?, ?, 1], offset: ?>> -> !warp.fragment<64x16xf32>
   return
 }
+
+// -----
+
+!view = memref<?x?x?x64xf16, strided<[?, ?, ?, 1], offset: ?>>
+warp.kernel @f(%q: !view, %b: index) attributes {q_block = 128 : i64, warps = 8 : i64, groups = 2 : i64} {
+  %x = warp.alloc : !warp.buffer<64x64xf16, 64>
+  warp.role consumer registers(168) {
+    // expected-error @+1 {{'warp.clear_rows' op clears rows of a slot that all groups read, but the buffer is '!warp.buffer<64x64xf16, 64>' and not received; receive it from a ring of one part}}
+    warp.clear_rows %x from %b : !warp.buffer<64x64xf16, 64>
+  }
+  warp.return
+}
+
+// -----
+
+!view = memref<?x?x?x64xf16, strided<[?, ?, ?, 1], offset: ?>>
+warp.kernel @f(%q: !view, %b: index) attributes {q_block = 128 : i64, warps = 8 : i64, groups = 2 : i64} {
+  %r = warp.ring : !warp.ring<128x64xf16, 64, depth = 1, parts = 2>
+  warp.role consumer registers(168) {
+    %x = warp.receive %r : !warp.ring<128x64xf16, 64, depth = 1, parts = 2> -> !warp.buffer<128x64xf16, 64, parts = 2>
+    // expected-error @+1 {{'warp.clear_rows' op clears rows of a slot that all groups read, but the buffer is '!warp.buffer<128x64xf16, 64, parts = 2>'; receive it from a ring of one part}}
+    warp.clear_rows %x from %b : !warp.buffer<128x64xf16, 64, parts = 2>
+  }
+  warp.return
+}

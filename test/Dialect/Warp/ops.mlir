@@ -145,6 +145,11 @@ warp.kernel @roles(%view: !rows, %row: index) attributes {q_block = 128 : i64, w
       // CHECK: warp.wgmma %[[Q]], %[[K]] acc(%[[SS]] : !warp.fragment<128x176xf32>) transpose_b depth(64) :
       %t = warp.wgmma %q, %k acc(%s1 : !warp.fragment<128x176xf32>) transpose_b depth(64) : !warp.buffer<128x128xf16, 64, parts = 2>, !warp.buffer<176x128xf16, 64> -> !warp.fragment<128x176xf32>
       %t1 = warp.settle %t pending(0) : !warp.fragment<128x176xf32>
+      // CHECK: %[[V:.+]] = warp.receive %[[KR]] :
+      %v = warp.receive %kr : !warp.ring<176x128xf16, 64, depth = 2> -> !warp.buffer<176x128xf16, 64>
+      %first = arith.constant 100 : index
+      // CHECK: warp.clear_rows %[[V]] from %{{.+}} : !warp.buffer<176x128xf16, 64>
+      warp.clear_rows %v from %first : !warp.buffer<176x128xf16, 64>
       // CHECK: warp.release %[[K]]
       warp.release %k : !warp.buffer<176x128xf16, 64>
       // CHECK: warp.emit %{{.+}} via %[[BUF]] to %{{.+}}[%{{.+}}, %{{.+}}, %{{.+}}] :

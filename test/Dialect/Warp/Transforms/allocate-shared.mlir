@@ -122,7 +122,7 @@ warp.kernel @roles(%q: !view) attributes {q_block = 128 : i64, warps = 8 : i64, 
 !view = memref<?x?x?x64xf16, strided<[?, ?, ?, 1], offset: ?>>
 
 // Barriers and the queue count: 40 KiB of slots are all that the budget has.
-// expected-error @+1 {{'warp.kernel' op needs 41088 bytes of shared memory, but one block may use 40960; choose smaller tiles or rings of fewer stages}}
+// expected-error @+1 {{'warp.kernel' op needs 41216 bytes of shared memory, but one block may use 40960; choose smaller tiles or rings of fewer stages}}
 warp.kernel @roles_over_budget(%q: !view) attributes {q_block = 64 : i64, warps = 4 : i64, groups = 1 : i64} {
   %kr = warp.ring : !warp.ring<64x64xf16, 64, depth = 5>
   warp.return

@@ -307,7 +307,7 @@ warp.kernel @bytes_of_barriers(%x: !view) attributes {q_block = 64 : i64, warps 
 
 !view = memref<?x?x?x64xf16, strided<[?, ?, ?, 1], offset: ?>>
 !one = !warp.ring<64x64xf16, 64, depth = 1>
-// expected-error @+1 {{'warp.kernel' op has its queue at bytes 8184 to 8223, but bytes 0 to 8191 are another's slots; run 'warp-allocate-shared'}}
+// expected-error @+1 {{'warp.kernel' op has its queue at bytes 8184 to 8247, but bytes 0 to 8191 are another's slots; run 'warp-allocate-shared'}}
 warp.kernel @bytes_of_queue(%x: !view) attributes {q_block = 64 : i64, warps = 4 : i64, groups = 1 : i64, queue = 8184 : i64} {
   // expected-note @+1 {{the other}}
   %r = warp.ring offset(0) : !one
