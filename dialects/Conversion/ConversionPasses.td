@@ -18,7 +18,8 @@ def ConvertAttnToTile : Pass<"convert-attn-to-tile", "::mlir::ModuleOp"> {
     Option<"tiles", "tiles", "std::string", "\"auto\"", "auto, paper, or QxK such as 128x64">,
     Option<"stages", "stages", "int64_t", "0", "depth of the K and V rings; 0: chosen">,
     Option<"warps", "warps", "int64_t", "0", "warps of a block; 0: chosen">,
-    Option<"alignment", "alignment", "int64_t", "0", "bytes that the views' bases and strides are multiples of; 0: 16">];
+    Option<"alignment", "alignment", "int64_t", "0", "bytes that the views' bases and strides are multiples of; 0: 16">,
+    Option<"length", "length", "int64_t", "0", "length of the problems that the schedule is chosen for; 0: 4096">];
   let dependentDialects = ["::flashc::tile::TileDialect", "::mlir::scf::SCFDialect", "::mlir::arith::ArithDialect",
                            "::mlir::memref::MemRefDialect", "::mlir::affine::AffineDialect"];
 }

@@ -31,8 +31,11 @@ constexpr int64_t kSegment = 64;
 constexpr int64_t kGroupRows = 64;
 /// Barriers and the queue of tiles, generously.
 constexpr int64_t kBarrierBytes = 512;
-/// Keys of a problem that the choice is made for.
-constexpr double kTypicalKeys = 800;
+/// Queries and keys of a problem where the request does not say.
+constexpr int64_t kTypicalLength = 4096;
+/// Cycles of a tile's begin and end for each group; more where the next tile's
+/// Q waits for the output to leave.
+constexpr double kTileCycles = 800, kSharedTileCycles = 1500;
 
 int64_t padded(int64_t columns) {
   return llvm::alignTo(columns, kTileColumnStep);
@@ -107,13 +110,27 @@ std::optional<Schedule> RoleChooser::complete(int64_t groups,
   return s;
 }
 
+/// Cycles of one head. A mask is taken to be causal.
 double RoleChooser::cost(const Schedule &s) const {
-  static constexpr double kHidden[] = {0, 0.3, 0.75, 1.38};
+  static constexpr double kHidden[] = {0, 0, 0.75, 1.38};
   double hidden = kHidden[s.roles->groups] * products();
   double score = products() + std::max(0.0, softmax() - hidden) + 192.0 / s.kv;
-  // A block's part past the diagonal, or past the last key, is for nothing.
-  double waste = request.isMasked ? double(s.q + s.kv) / kTypicalKeys : 0;
-  return score * (1 + waste);
+  int64_t length = request.length ? request.length : kTypicalLength;
+  // Beyond some number of tiles, the mean tile says it all.
+  length = std::min<int64_t>(length, 65536);
+  int64_t blocks = 0, tiles = llvm::divideCeil(length, s.q);
+  for (int64_t tile = 0; tile < tiles; ++tile) {
+    int64_t keys =
+        request.isMasked ? std::min((tile + 1) * s.q, length) : length;
+    blocks += llvm::divideCeil(keys, s.kv);
+  }
+  double perTile = s.roles->apart ? kTileCycles : kSharedTileCycles;
+  if (request.isMasked) // two operations a score near the diagonal
+    perTile += double(s.q + s.kv);
+  // A lone group has nobody to hide its begin and end behind.
+  double groups = double(s.roles->groups);
+  return groups * double(blocks * s.kv) * score +
+         std::max(groups, 2.0) * double(tiles) * perTile;
 }
 
 std::optional<Schedule> RoleChooser::choose() const {

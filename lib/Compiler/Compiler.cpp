@@ -86,6 +86,10 @@ flashc::lowerTo(ModuleOp input, const CompileOptions &options, Stage stage) {
         "alignment is {}, but copies move 2, 4, 8 or 16 bytes; give "
         "one of them, or 0 for what the head dims allow",
         options.alignment);
+  if (options.length < 0)
+    return makeError("length is {}, but the schedule is chosen for a number of "
+                     "queries and keys; give one, or 0 for the default",
+                     options.length);
   llvm::Expected<OwningOpRef<ModuleOp>> module = isolate(input);
   if (!module)
     return module.takeError();

@@ -22,6 +22,7 @@ void flashc::buildTilePipeline(OpPassManager &manager,
   toTile.stages = options.stages;
   toTile.warps = options.warps;
   toTile.alignment = options.alignment;
+  toTile.length = options.length;
   manager.addPass(createConvertAttnToTile(toTile));
   manager.addPass(tile::createTileSplitLoops());
   // Bounds that are equal only after folding must meet as one value, so that

@@ -74,6 +74,11 @@ static cl::opt<int64_t> alignment(
     cl::desc("Bytes that addresses and strides of arrays are a multiple of: 2, "
              "4, 8 or 16; default: 16, or what the head dims allow"),
     cl::value_desc("bytes"), cl::cat(tools::category()));
+static cl::opt<int64_t>
+    length("length",
+           cl::desc("Length of the problems that the schedule is chosen for, "
+                    "default: 4096; any length runs"),
+           cl::value_desc("N"), cl::cat(tools::category()));
 
 /// Set by `parseFlags`.
 static llvm::StringRef program = "flashc";
@@ -132,6 +137,7 @@ CompileOptions tools::optionsFromFlags() {
   options.stages = stages;
   options.warps = warps;
   options.alignment = alignment;
+  options.length = length;
   return options;
 }
 

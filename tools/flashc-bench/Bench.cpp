@@ -41,6 +41,7 @@ llvm::Expected<Module> Bench::compile(const Cell &cell,
   options.tiles = candidate.tiles;
   options.stages = candidate.stages;
   options.warps = candidate.warps;
+  options.length = cell.length;
   llvm::Expected<KernelImage> image = compileToGPU(**module, options);
   if (!image)
     return image.takeError();

@@ -35,6 +35,9 @@ struct ScheduleRequest {
   int64_t warps = 0;
   /// Bytes that addresses and strides are multiples of; 0: 16.
   int64_t alignment = 0;
+  /// Queries and keys of the problems that the choice is made for, 0: 4096. The
+  /// kernel takes any.
+  int64_t length = 0;
 };
 
 /// When the accumulator follows a new row maximum, as `#tile.roles` has it.

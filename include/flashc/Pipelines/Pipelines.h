@@ -26,6 +26,9 @@ struct PipelineOptions {
   /// Bytes that bases and strides of global views are multiples of; 0: what
   /// the head dims allow, at most 16. GPU only.
   int64_t alignment = 0;
+  /// Length of the problems that the schedule is chosen for; 0: 4096. Any
+  /// length runs.
+  int64_t length = 0;
   /// Width of a vector register: 128, 256 or 512. CPU only; code that runs here
   /// takes `hostVectorBits()` of flashc/Target/CPU.h.
   int64_t vectorBits = 256;

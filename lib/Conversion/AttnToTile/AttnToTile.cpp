@@ -171,6 +171,7 @@ ScheduleRequest ConvertAttnToTile::getRequest(attn::ForwardOp op) {
   request.stages = stages;
   request.warps = warps;
   request.alignment = alignment;
+  request.length = length;
   return request;
 }
 

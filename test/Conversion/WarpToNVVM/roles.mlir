@@ -1,4 +1,5 @@
 // RUN: flashc-opt %s --convert-warp-to-nvvm=arch=sm_90a --canonicalize --cse --split-input-file | FileCheck %s
+// RUN: flashc-opt %s --convert-warp-to-nvvm=arch=sm_90a --canonicalize --cse --split-input-file | FileCheck %s --check-prefix=START
 
 !view = memref<?x?x?x64xf16, strided<[?, ?, ?, 1], offset: ?>>
 
@@ -78,7 +79,9 @@
 // CHECK:         "{\0A.reg .pred p;\0Aelect.sync _|p, -1;\0A@p mbarrier.arrive.shared::cta.b64 _, [$0];\0A}", "r,~{memory}"
 // CHECK-NOT:     atom.global
 // The producer starts with its block's number.
-// CHECK:         "mov.u32 $0, %ctaid.x;", "=r"
+// START-LABEL: llvm.func @frame(
+// START:         %[[FIRST:.+]] = llvm.inline_asm {{.*}}"mov.u32 $0, %ctaid.x;", "=r"
+// START:         llvm.br ^{{.+}}(%{{.+}}, %[[FIRST]] : i32, i32)
 warp.kernel @frame(%q: !view, %k: !view, %v: !view) attributes {q_block = 128 : i64, warps = 8 : i64, groups = 2 : i64, turns, queue = 64 : i64, shared_bytes = 128 : i64} {
   warp.role producer registers(24) {
     warp.tiles {

@@ -47,13 +47,22 @@ int64_t roundUp(int64_t x, int64_t step) {
 } // namespace
 
 TEST_CASE("sm_90a: the shapes measured best on an H200") {
-  CHECK(roles(request(64, 64)) == "192x128 3 32+160 turns lazy apart");
-  CHECK(roles(request(64, 64, true)) == "192x128 3 32+160 turns lazy apart");
-  CHECK(roles(request(128, 128)) == "128x176 2 32+232 turns always");
-  CHECK(roles(request(128, 128, true)) ==
-        "128x144 2 32+232 turns always apart");
-  CHECK(roles(request(256, 256)) == "128x80 2 32+232 late");
-  CHECK(roles(request(256, 256, true)) == "128x80 2 32+232 late");
+  auto at = [](int64_t length, int64_t d, bool isMasked) {
+    ScheduleRequest result = request(d, d, isMasked);
+    result.length = length;
+    return roles(result);
+  };
+  CHECK(at(8192, 64, false) == "192x128 3 32+160 turns lazy apart");
+  CHECK(at(8192, 64, true) == "192x128 3 32+160 turns lazy apart");
+  CHECK(at(8192, 128, false) == "128x176 2 32+232 turns always");
+  CHECK(at(8192, 256, false) == "128x80 2 32+232 late");
+  CHECK(at(8192, 256, true) == "128x80 2 32+232 late");
+  // Short problems: whole tiles, and an output that does not wait.
+  CHECK(at(512, 64, true) == "128x128 2 32+232 turns lazy apart");
+  CHECK(at(1024, 128, false) == "128x128 2 32+232 turns always apart");
+  CHECK(at(1024, 128, true) == "128x128 2 32+232 turns always apart");
+  CHECK(at(512, 256, false) == "128x64 2 32+232 late");
+  CHECK(at(0, 128, true) == at(4096, 128, true));
 }
 
 TEST_CASE("sm_90a: tiles, warps and stages that are asked for") {
