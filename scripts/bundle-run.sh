@@ -83,6 +83,13 @@ if [ "$timing" = yes ]; then
   if python3 -c 'import torch' 2>/dev/null; then
     python3 "$here/benchmarks/compare.py" --bench "$bin/flashc-bench" \
       --csv "$results/timing.csv" --markdown "$results/timing.md" || status=1
+    if python3 -c 'import sys, torch; sys.exit(torch.cuda.get_device_capability() != (9, 0))'; then
+      for dtype in fp16 bf16; do
+        python3 "$here/benchmarks/compare.py" --bench "$bin/flashc-bench" --arch sm_90a --against best \
+          --dims 64,128,256 --dtypes "$dtype" --csv "$results/timing-sm90a-$dtype.csv" \
+          --markdown "$results/timing-sm90a-$dtype.md" || status=1
+      done
+    fi
   else
     echo "skipped: timing beside torch (python3 finds no torch)"
   fi

@@ -86,24 +86,36 @@ TEMPLATE_TEST_CASE_SIG("GPU sweep: 24 draws as PTX of another arch", "[sweep]",
         gpuDraws(1000, 24, {.withBF16 = !turing, .smallTiles = true}));
 }
 
-TEST_CASE("GPU repeats: the same launch gives the same bits", "[repeat]") {
+namespace {
+void repeat(const std::string &arch, int rounds) {
   std::unique_ptr<GpuHarness> gpu = GpuHarness::open();
   if (!gpu)
     FLASHC_SKIP("no GPU");
+  if (arch == "sm_90a" && gpu->device().sm() != 90)
+    FLASHC_SKIP("the GPU is no Hopper");
   std::vector<TestCase> tests = gpuDraws(2000, 12, {});
-  gpu->prepare(tests, "sm_80");
+  gpu->prepare(tests, arch);
   for (const TestCase &test : tests) {
     INFO(test.name);
-    const LoadedKernel &loaded = gpu->kernel(test, "sm_80");
+    const LoadedKernel &loaded = gpu->kernel(test, arch);
     REQUIRE(loaded.error == "");
     Output first = llvm::cantFail(gpu->run(*loaded.module, test));
-    for (int round = 0; round < 20; ++round) {
+    for (int round = 0; round < rounds; ++round) {
       Output again = llvm::cantFail(gpu->run(*loaded.module, test));
       REQUIRE(again.o.storage == first.o.storage);
       REQUIRE(std::memcmp(again.lse.data(), first.lse.data(),
                           first.lse.size() * 4) == 0);
     }
   }
+}
+} // namespace
+
+TEST_CASE("GPU repeats: the same launch gives the same bits", "[repeat]") {
+  repeat("sm_80", 20);
+}
+TEST_CASE("GPU repeats as sm_90a PTX: 200 times the same bits",
+          "[repeat][hopper]") {
+  repeat("sm_90a", 200);
 }
 
 // Small enough for compute-sanitizer, which slows a kernel some hundred times:

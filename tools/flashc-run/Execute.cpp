@@ -122,7 +122,10 @@ static llvm::Expected<std::string> archFor(const Device &device) {
     llvm::Expected<TargetInfo> target = lookupTarget(arch);
     if (!target)
       return target.takeError();
-    if (target->sm > newest && target->sm <= device.sm()) {
+    // Code with roles (sm_90a) runs on its own generation alone.
+    bool runs = target->hasRoles ? target->sm == device.sm()
+                                 : target->sm <= device.sm();
+    if (!target->isCPU && runs && target->sm >= newest) {
       newest = target->sm;
       best = arch.str();
     }
@@ -194,6 +197,9 @@ llvm::Expected<Results> tools::runOnCUDA(Inputs &inputs, CompileOptions options,
       return arch.takeError();
     options.arch = *arch;
   }
+  if (options.length == 0) // dimension 2: rows of Q, rows of K
+    options.length =
+        std::max(inputs.queryView().shape[2], inputs.keyView().shape[2]);
   llvm::Expected<KernelImage> image = [&] {
     Progress progress("compiling");
     return compileToGPU(*inputs.module, options);
