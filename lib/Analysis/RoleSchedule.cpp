@@ -35,7 +35,7 @@ constexpr int64_t kBarrierBytes = 512;
 constexpr int64_t kTypicalLength = 4096;
 /// Cycles of a tile's begin and end for each group; more where the next tile's
 /// Q waits for the output to leave.
-constexpr double kTileCycles = 800, kSharedTileCycles = 1500;
+constexpr double kTileCycles = 1000, kSharedTileCycles = 1500;
 
 int64_t padded(int64_t columns) {
   return llvm::alignTo(columns, kTileColumnStep);

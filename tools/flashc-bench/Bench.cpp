@@ -26,8 +26,8 @@ static double now() {
   return duration<double>(steady_clock::now().time_since_epoch()).count();
 }
 
-llvm::Expected<Module> Bench::compile(const Cell &cell,
-                                      const Tiles &candidate) {
+llvm::Expected<KernelImage> Bench::compile(const Cell &cell,
+                                           const Tiles &candidate) {
   std::unique_ptr<mlir::MLIRContext> context = makeContext();
   AttentionSpec spec;
   spec.headDim = cell.dim;
@@ -42,10 +42,29 @@ llvm::Expected<Module> Bench::compile(const Cell &cell,
   options.stages = candidate.stages;
   options.warps = candidate.warps;
   options.length = cell.length;
-  llvm::Expected<KernelImage> image = compileToGPU(**module, options);
+  return compileToGPU(**module, options);
+}
+
+llvm::Expected<const Module *>
+Bench::load(const std::string &key, const Cell &cell, const Tiles &candidate) {
+  llvm::Expected<KernelImage> image = compile(cell, candidate);
   if (!image)
     return image.takeError();
-  return Module::load(device, *image);
+  // Lengths whose schedules are equal have one kernel.
+  auto found = modules.find(image->ptx);
+  if (found != modules.end())
+    return &found->second;
+  llvm::Expected<Module> made = Module::load(device, *image);
+  if (!made)
+    return made.takeError();
+  const Module &m = modules.emplace(image->ptx, std::move(*made)).first->second;
+  llvm::errs() << fmt::format(
+      "# {}: q {} kv {} stages {} warps {}, {} shared bytes, {} registers, "
+      "{} spilled bytes\n",
+      key, m.manifest().qBlock, m.manifest().kvBlock, m.manifest().stages,
+      m.manifest().warps, m.manifest().sharedBytes, m.registers(),
+      m.localBytes());
+  return &m;
 }
 
 void Bench::fill(reference::HostTensor &tensor, size_t start) {
@@ -156,20 +175,12 @@ llvm::Error Bench::checkResult(const Arrays &arrays, const std::string &what) {
 
 const Module *Bench::find(const std::string &key, const Cell &cell,
                           const Tiles &candidate) {
-  auto found = modules.find(key);
-  if (found != modules.end())
-    return &found->second;
-  llvm::Expected<Module> made = compile(cell, candidate);
-  if (made) {
-    const Module &m = modules.emplace(key, std::move(*made)).first->second;
-    llvm::errs() << fmt::format(
-        "# {}: q {} kv {} stages {} warps {}, {} shared bytes, {} registers, "
-        "{} spilled bytes\n",
-        key, m.manifest().qBlock, m.manifest().kvBlock, m.manifest().stages,
-        m.manifest().warps, m.manifest().sharedBytes, m.registers(),
-        m.localBytes());
-    return &m;
-  }
+  auto [known, isNew] = kernels.try_emplace(key, nullptr);
+  if (!isNew)
+    return known->second;
+  llvm::Expected<const Module *> made = load(key, cell, candidate);
+  if (made)
+    return known->second = *made;
   llvm::errs() << "# " << key << ": " << llvm::toString(made.takeError())
                << "\n";
   return nullptr;
@@ -177,8 +188,8 @@ const Module *Bench::find(const std::string &key, const Cell &cell,
 
 llvm::Error Bench::runOne(const Cell &cell, const Tiles &candidate,
                           const std::string &impl, const Arrays &arrays) {
-  std::string key =
-      fmt::format("{} {} {} {}", impl, cell.dtype, cell.dim, cell.causal);
+  std::string key = fmt::format("{} {} {} {} {}", impl, cell.dtype, cell.dim,
+                                cell.causal, cell.length);
   double start = now(), first = NAN, ms = NAN;
   if (const Module *module = find(key, cell, candidate)) {
     if (llvm::Error error = module->launch(arrays.args))

@@ -53,7 +53,9 @@ private:
   /// Compiled once; null, with the reason on standard error, if it cannot be.
   const Module *find(const std::string &key, const Cell &cell,
                      const Tiles &candidate);
-  llvm::Expected<Module> compile(const Cell &cell, const Tiles &candidate);
+  llvm::Expected<KernelImage> compile(const Cell &cell, const Tiles &candidate);
+  llvm::Expected<const Module *> load(const std::string &key, const Cell &cell,
+                                      const Tiles &candidate);
   llvm::Expected<Arrays *> prepare(const Cell &cell);
   llvm::Error upload(reference::Element element, int64_t count, Arrays &arrays);
   llvm::Expected<double> time(const Module &module,
@@ -65,7 +67,8 @@ private:
   const Device &device;
   std::string arch;
   bool check;
-  std::map<std::string, Module> modules;
+  std::map<std::string, Module> modules; // by PTX
+  std::map<std::string, const Module *> kernels;
   std::map<std::pair<std::string, int64_t>, Arrays> allArrays;
 };
 

@@ -59,6 +59,8 @@ TEST_CASE("sm_90a: the shapes measured best on an H200") {
   CHECK(at(8192, 256, true) == "128x80 2 32+232 late");
   // Short problems: whole tiles, and an output that does not wait.
   CHECK(at(512, 64, true) == "128x128 2 32+232 turns lazy apart");
+  CHECK(at(1024, 64, true) == "128x128 2 32+232 turns lazy apart");
+  CHECK(at(2048, 64, true) == "192x128 3 32+160 turns lazy apart");
   CHECK(at(1024, 128, false) == "128x128 2 32+232 turns always apart");
   CHECK(at(1024, 128, true) == "128x128 2 32+232 turns always apart");
   CHECK(at(512, 256, false) == "128x64 2 32+232 late");
