@@ -89,12 +89,11 @@ TEST_CASE("ptxas takes every kernel of the matrix without a spill") {
   }
 }
 
-/// Bytes that are put aside once a tile, or around computing one again, as
-/// nvdisasm shows; none in a key loop.
+/// Bytes that are put aside around computing a tile again, as nvdisasm shows:
+/// there all of Q and O at head dim 256 are held beside the addresses. None in
+/// a key loop.
 static int64_t allowedSpills(const Cell &cell) {
-  if (cell.headDim == 256)
-    return 24;
-  return cell.mask == "none" || cell.mask == "causal" ? 0 : 4;
+  return cell.headDim == 256 ? 8 : 0;
 }
 
 // `assemble` fails on products that ptxas serialises and registers that it does
