@@ -27,6 +27,8 @@ namespace flashc {
 namespace {
 constexpr int64_t kProducerRegisters = 32;
 constexpr int64_t kOtherRegisters = 32;
+/// A score function's addresses and temporaries, of several scores at a time.
+constexpr int64_t kScoreRegisters = 24;
 constexpr int64_t kSegment = 64;
 constexpr int64_t kGroupRows = 64;
 /// Barriers and the queue of tiles, generously.
@@ -88,7 +90,8 @@ std::optional<Schedule> RoleChooser::complete(int64_t groups,
   roles.consumerRegisters = std::min<int64_t>(
       240, ((groups + 1) * launch - kProducerRegisters) / groups / 8 * 8);
   s.registersEstimate = kv / 2 + kv / 4 + padded(request.valueHeadDim) / 2 +
-                        kOtherRegisters + (request.hasScore ? 8 : 0);
+                        kOtherRegisters +
+                        (request.hasScore ? kScoreRegisters : 0);
   if (s.registersEstimate > roles.consumerRegisters || kv > 256)
     return std::nullopt;
   int64_t d = inSegments(request.headDim),

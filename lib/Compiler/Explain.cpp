@@ -156,10 +156,11 @@ static std::string describeKernel(const Manifest &manifest,
       "target       {}\n"
       "attention    {} {}, head dim {}, value head dim {}, scale {:.6g}, mask "
       "{}\n"
-      "tiles        {} queries x {} keys, {} stages, {} warps\n",
+      "tiles        {} queries x {} keys, {} stages, {} warps{}\n",
       target.arch, manifest.dtype, manifest.layout, manifest.headDim,
       manifest.valueHeadDim, manifest.scale, manifest.mask, manifest.qBlock,
-      manifest.kvBlock, manifest.stages, manifest.warps);
+      manifest.kvBlock, manifest.stages, manifest.warps,
+      manifest.producerWarps ? " and one that loads" : "");
   if (target.isCPU)
     return text + fmt::format("on-chip      {} bytes of L2 planned with\n",
                               target.sharedBytesPerBlock);
@@ -168,8 +169,10 @@ static std::string describeKernel(const Manifest &manifest,
   if (manifest.registers < 0)
     return text + "registers    unknown: ptxas was not found\n";
   return text +
-         fmt::format("registers    {} a thread, {} bytes spilled (ptxas)\n",
-                     manifest.registers, manifest.spillBytes);
+         fmt::format("registers    {} a thread{}, {} bytes spilled (ptxas)\n",
+                     manifest.registers,
+                     manifest.producerWarps ? " at the launch" : "",
+                     manifest.spillBytes);
 }
 
 std::string flashc::explain(const Manifest &manifest, Attribute mask,

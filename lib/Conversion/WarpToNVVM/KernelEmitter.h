@@ -47,6 +47,17 @@ struct Channel {
   size_t id = 0;
 };
 
+/// Tiles that are on their way from the producer to the consumers.
+constexpr int64_t kQueueSlots = 2;
+/// Named barrier of the first group's four warps.
+constexpr int64_t kGroupBarrier = 8;
+
+/// Whether one TMA copy moves all segments of a row: the tensor map then has a
+/// dimension for them.
+inline bool isWholeBox(mlir::MemRefType view) {
+  return view.getDimSize(3) % 64 == 0;
+}
+
 class KernelEmitter {
 public:
   KernelEmitter(warp::KernelOp kernel, const MachineFeatures &features);
@@ -154,13 +165,18 @@ private:
   int64_t copyBytes(mlir::MemRefType view) const;
 
   // Roles.cpp: kernels whose warps have roles.
+  mlir::LogicalResult emitRoles();
+  void initBarriers();
+  mlir::LogicalResult emitProducer(warp::RoleOp role, mlir::Block *block);
+  mlir::LogicalResult emitConsumer(warp::RoleOp role, mlir::Block *block,
+                                   Value warp);
+
+  // Tiles.cpp: the loop over the tiles.
   struct TileCounts {
     /// Query blocks of a head; heads; batch * heads; all tiles; heads of one
     /// section.
     Value blocks, heads, batchHeads, tiles, section;
   };
-  mlir::LogicalResult emitRoles();
-  void initBarriers();
   mlir::LogicalResult emitTiles(warp::TilesOp op);
   TileCounts countTiles();
   Registers decodeTile(warp::TilesOp op, Value tile, const TileCounts &counts);
@@ -174,27 +190,31 @@ private:
   Value queueTile(Value slot);
   void resetCounter();
 
-  // Rings.cpp: TMA, barriers, turns.
+  // Rings.cpp: slots, filled by TMA.
   mlir::LogicalResult emitSend(warp::SendOp op);
   mlir::LogicalResult emitReceive(warp::ReceiveOp op);
   void emitRelease(warp::ReleaseOp op);
   void emitClearRows(warp::ClearRowsOp op);
-  void emitAdvance(warp::AdvanceOp op);
-  void emitAwaitTurn(warp::AwaitTurnOp op);
-  void emitPassTurn(warp::PassTurnOp op);
-  void emitEmit(warp::EmitOp op);
-  void stageFragment(warp::EmitOp op, Value part);
   void copyBox(const View &view, Value map, Value target, Value barrier,
                mlir::ValueRange coordinates, int64_t segments,
                int64_t segmentBytes, uint64_t policy);
-  Value ringBarrier(warp::RingOp ring, Value stage, Value part, bool full);
-  void awaitBarrier(Value barrier, Value parity);
-  void arriveOnce(Value barrier);
+  Value partAddress(Value buffer);
+
+  // Barriers.cpp: shared addresses, mbarriers, turns.
   /// i32 addresses in shared memory; `buffers` of kernels with roles are such.
   Value sharedAt(int64_t offset);
   Value sharedAt(int64_t offset, Value more);
-  Value partAddress(Value buffer);
   Value shuffleFirst(Value value); // lane 0's
+  Value ringBarrier(warp::RingOp ring, Value stage, Value part, bool full);
+  void awaitBarrier(Value barrier, Value parity);
+  void arriveOnce(Value barrier);
+  void emitAdvance(warp::AdvanceOp op);
+  void emitAwaitTurn(warp::AwaitTurnOp op);
+  void emitPassTurn(warp::PassTurnOp op);
+
+  // Emit.cpp: the way out.
+  void emitEmit(warp::EmitOp op);
+  void stageFragment(warp::EmitOp op, Value part);
 
   // Wgmma.cpp: products of warpgroups.
   void emitWgmma(warp::WgmmaOp op);

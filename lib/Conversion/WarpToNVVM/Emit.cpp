@@ -1,0 +1,86 @@
+// convert-warp-to-nvvm, kernels with roles: the way out of a tile, from
+// fragments through shared memory by TMA.
+#include "KernelEmitter.h"
+
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace flashc;
+
+// Four 8 x 8 matrices a stmatrix: the 16 rows of the warp, 16 columns.
+void KernelEmitter::stageFragment(warp::EmitOp op, Value part) {
+  auto fragment = cast<warp::FragmentType>(op.getFragment().getType());
+  auto buffer = op.getBuffer().getType();
+  Registers registers = fragments[op.getFragment()];
+  Value inGroup = arith::AndIOp::create(b, warpId, i32(3));
+  Value row8 = arith::AndIOp::create(b, lane, i32(7));
+  Value matrix = arith::ShRUIOp::create(b, lane, i32(3));
+  Value row = arith::AddIOp::create(
+      b, arith::ShLIOp::create(b, inGroup, i32(4)),
+      arith::AddIOp::create(
+          b, row8,
+          arith::ShLIOp::create(b, arith::AndIOp::create(b, matrix, i32(1)),
+                                i32(3))));
+  Value piece =
+      arith::XOrIOp::create(b, row8, arith::ShRUIOp::create(b, matrix, i32(1)));
+  Value first = arith::AddIOp::create(
+      b, part,
+      arith::AddIOp::create(b, arith::ShLIOp::create(b, row, i32(7)),
+                            arith::ShLIOp::create(b, piece, i32(4))));
+  for (int64_t column = 0; column < fragment.getShape()[1]; column += 16) {
+    int64_t segment = column / 64, step = column % 64 / 8;
+    Value address = first;
+    if (step)
+      address = arith::XOrIOp::create(b, address, i32(step * 16));
+    if (segment)
+      address = arith::AddIOp::create(
+          b, address, i32(segment * buffer.getPartRows() * 128));
+    SmallVector<Value> operands = {address};
+    operands.append(registers.begin() + column / 4,
+                    registers.begin() + column / 4 + 4);
+    asmVoid("stmatrix.sync.aligned.m8n8.x4.shared.b16 [$0], {$1, $2, $3, $4};",
+            "r,r,r,r,r,~{memory}", operands);
+  }
+}
+
+void KernelEmitter::emitEmit(warp::EmitOp op) {
+  auto buffer = op.getBuffer().getType();
+  const View &view = views[op.getView()];
+  Value part = partAddress(op.getBuffer());
+  Value barrier = arith::AddIOp::create(b, group, i32(kGroupBarrier));
+  auto meet = [&] { asmVoid("bar.sync $0, 128;", "r,~{memory}", barrier); };
+  meet(); // nobody reads the part any more
+  stageFragment(op, part);
+  asmVoid("fence.proxy.async.shared::cta;", "~{memory}", {});
+  meet();
+  Value isFirst =
+      arith::CmpIOp::create(b, arith::CmpIPredicate::eq,
+                            arith::AndIOp::create(b, thread, i32(127)), i32(0));
+  callWithCondition(isFirst, [&] {
+    Value map = tensorMaps[warp::getTensorMapIndex(mapList, op.getView(),
+                                                   buffer.getPartRows())];
+    Value row = arith::AddIOp::create(
+        b, toI32(scalar(op.getRow())),
+        arith::MulIOp::create(b, group, i32(buffer.getPartRows())));
+    Value head = toI32(scalar(op.getHead()));
+    Value batch = toI32(scalar(op.getBatch()));
+    bool whole = isWholeBox(view.type);
+    int64_t segments = llvm::divideCeil(view.type.getDimSize(3), 64);
+    for (int64_t segment = 0; segment < (whole ? 1 : segments); ++segment) {
+      Value from = arith::AddIOp::create(
+          b, part, i32(segment * buffer.getPartRows() * 128));
+      if (whole)
+        asmVoid("cp.async.bulk.tensor.5d.global.shared::cta.bulk_group [$0, "
+                "{$1, $2, $3, $4, $5}], [$6];",
+                "l,r,r,r,r,r,r,~{memory}",
+                {map, i32(0), row, i32(0), head, batch, from});
+      else
+        asmVoid("cp.async.bulk.tensor.4d.global.shared::cta.bulk_group [$0, "
+                "{$1, $2, $3, $4}], [$5];",
+                "l,r,r,r,r,r,~{memory}",
+                {map, i32(segment * 64), row, head, batch, from});
+    }
+    asmVoid("cp.async.bulk.commit_group;\ncp.async.bulk.wait_group.read 0;",
+            "~{memory}", {});
+  });
+}
