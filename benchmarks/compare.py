@@ -1,27 +1,59 @@
 #!/usr/bin/env python3
 """flashc beside torch's attention kernels, in one run on one machine.
 
-usage: compare.py --bench build/release/bin/flashc-bench [--csv OUT.csv] [--markdown OUT.md]
+usage: compare.py --bench build/release/bin/flashc-bench [--csv OUT.csv] [--markdown OUT.md] [--svg PREFIX]
 
 Cell by cell the peers and flashc take turns, `--repeats` times, and each keeps its best: both see the same clocks and
 heat. Times are taken as in peers.py (3 rounds of 12 back-to-back launches). The table gives each cell's TFLOP/s and
 flashc's part of torch's FlashAttention-2; below it stand the geometric means and the lowest cell. Exits 1 where
-flashc could not run a cell.
+flashc could not run a cell. --svg draws the two charts of chart.py. On a terminal, standard error ends in a line that
+says how far it is.
 """
 import argparse
 import itertools
 import math
 import subprocess
 import sys
+import time
 
 import torch
 import torch.nn.functional as F
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
+import chart
 import peers
 
 BACKENDS = {"fa2": SDPBackend.FLASH_ATTENTION, "cudnn": SDPBackend.CUDNN_ATTENTION}
-HEADER = "impl,dtype,dir,hdim,seqlen,batch,heads,causal,ms,tflops,first_call_s"
+
+
+class Progress:
+    """Notes on standard error and, where that is a terminal, a line below them with cells done and seconds left.
+
+    The cursor waits at that line's start, so that what others print there (flashc-bench) overwrites it.
+    """
+
+    def __init__(self, total):
+        self.total, self.done, self.start = total, 0, time.monotonic()
+        self.shown = sys.stderr.isatty()
+        self.draw()
+
+    def draw(self):
+        if self.shown:
+            spent = time.monotonic() - self.start
+            left = f", about {spent / self.done * (self.total - self.done):.0f} s left" if self.done else ""
+            print(f"\x1b[K{self.done} of {self.total} cells{left}\r", end="", file=sys.stderr, flush=True)
+
+    def note(self, text):
+        print(("\x1b[K" if self.shown else "") + text, file=sys.stderr, flush=True)
+        self.draw()
+
+    def cell_done(self):
+        self.done += 1
+        self.draw()
+
+    def clear(self):
+        if self.shown:
+            print("\x1b[K", end="", file=sys.stderr, flush=True)
 
 
 class Flashc:
@@ -44,7 +76,7 @@ class Flashc:
         sys.exit("flashc-bench ended early: look at its message above")
 
 
-def torch_times(dtype, dim, length, causal, names):
+def torch_times(dtype, dim, length, causal, names, progress):
     """[(impl, ms)] of torch's backends on arrays of shape (batch, length, heads, dim)."""
     batch, heads = 16384 // length, 2048 // dim
     q, k, v = (torch.randn(batch, length, heads, dim, device="cuda", dtype=peers.DT[dtype]).transpose(1, 2)
@@ -55,7 +87,7 @@ def torch_times(dtype, dim, length, causal, names):
             with torch.no_grad(), sdpa_kernel(BACKENDS[name]):
                 ms = peers.time_ms(lambda: F.scaled_dot_product_attention(q, k, v, is_causal=causal))
         except RuntimeError as error:  # a peer's refusal is a result
-            print(f"# {name} {dtype} d{dim} s{length}: {str(error)[:160]!r}", file=sys.stderr)
+            progress.note(f"# {name} {dtype} d{dim} s{length}: {str(error)[:160]!r}")
             ms = math.nan
         found.append(("torch-" + name, ms))
     return found
@@ -74,24 +106,27 @@ def measure(arguments):
     """{cell: {impl: best ms}}, in the order of the grid."""
     flashc = Flashc(arguments.bench, arguments.arch, arguments.tiles)
     names = [name for name in arguments.peers.split(",") if name]
-    grid = itertools.product(arguments.dtypes.split(","), map(int, arguments.dims.split(",")), (False, True),
-                             map(int, arguments.seqs.split(",")))
-    results = {}
+    grid = list(itertools.product(arguments.dtypes.split(","), map(int, arguments.dims.split(",")), (False, True),
+                                  map(int, arguments.seqs.split(","))))
+    results, progress = {}, Progress(len(grid))
     for cell in grid:
         dtype, dim, causal, length = cell
         best = results.setdefault(cell, {})
         for _ in range(arguments.repeats):
-            for impl, ms in torch_times(dtype, dim, length, causal, names) + flashc.cell(dtype, dim, length, causal):
+            times = torch_times(dtype, dim, length, causal, names, progress)
+            for impl, ms in times + flashc.cell(dtype, dim, length, causal):
                 best[impl] = min(best.get(impl, math.inf), ms) if ms == ms else best.get(impl, ms)
         torch.cuda.empty_cache()
         shown = "  ".join(f"{impl} {tflops(dim, length, causal, ms):.0f}" for impl, ms in best.items())
-        print(f"# {dtype} d{dim} {'causal' if causal else 'full'} {length}: {shown}", file=sys.stderr, flush=True)
+        progress.cell_done()
+        progress.note(f"# {dtype} d{dim} {'causal' if causal else 'full'} {length}: {shown}")
+    progress.clear()
     flashc.process.stdin.close()
     return results
 
 
 def csv_lines(results):
-    yield HEADER
+    yield chart.HEADER
     for (dtype, dim, causal, length), best in results.items():
         for impl, ms in best.items():
             yield (f"{impl},{dtype},fwd,{dim},{length},{16384 // length},{2048 // dim},{int(causal)},{ms:.4f},"
@@ -147,18 +182,33 @@ def main():
     parser.add_argument("--repeats", type=int, default=2)
     parser.add_argument("--csv", help="file for the times")
     parser.add_argument("--markdown", help="file for the table")
+    parser.add_argument("--svg", metavar="PREFIX", help="writes PREFIX-bars.svg and PREFIX-roofline.svg")
+    chart.add_bounds(parser)
     arguments = parser.parse_args()
     gpu = torch.cuda.get_device_properties(0)
     title = f"{gpu.name}, torch {torch.__version__}, flashc {arguments.arch} PTX"
+    bounds = None
+    try:
+        if arguments.svg:  # asked before the measurement, which takes minutes
+            chart.check_prefix(arguments.svg)
+            bounds = chart.find_bounds(arguments, title)
+    except chart.Error as error:
+        sys.exit(f"compare.py: error: {error}")
     results = measure(arguments)
     table = markdown(results, title, arguments.against)
     print(table)
+    lines = [f"# {title}", *csv_lines(results)]
     if arguments.csv:
         with open(arguments.csv, "w") as out:
-            out.write(f"# {title}\n" + "\n".join(csv_lines(results)) + "\n")
+            out.write("\n".join(lines) + "\n")
     if arguments.markdown:
         with open(arguments.markdown, "w") as out:
             out.write(table)
+    if arguments.svg:
+        try:
+            chart.draw(arguments.svg, title, chart.check_together(chart.parse("results", lines)[1]), bounds)
+        except chart.Error as error:
+            sys.exit(f"compare.py: error: {error}")
     broken = any(impl.startswith("flashc") and math.isnan(ms) for best in results.values() for impl, ms in best.items())
     return 1 if broken else 0
 
