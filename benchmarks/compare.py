@@ -94,7 +94,9 @@ def torch_times(dtype, dim, length, causal, names, progress):
 
 
 def tflops(dim, length, causal, ms):
-    return 4 * 16384 * 2048 * length / (2 if causal else 1) / ms / 1e9
+    # As flashc-bench and peers.py round the batch and the heads.
+    batch, heads = max(16384 // length, 1), max(2048 // dim, 1)
+    return 4 * batch * heads * dim * length**2 / (2 if causal else 1) / ms / 1e9
 
 
 def geometric_mean(values):
@@ -115,7 +117,7 @@ def measure(arguments):
         for _ in range(arguments.repeats):
             times = torch_times(dtype, dim, length, causal, names, progress)
             for impl, ms in times + flashc.cell(dtype, dim, length, causal):
-                best[impl] = min(best.get(impl, math.inf), ms) if ms == ms else best.get(impl, ms)
+                best[impl] = min((t for t in (best.get(impl, math.nan), ms) if t == t), default=math.nan)
         torch.cuda.empty_cache()
         shown = "  ".join(f"{impl} {tflops(dim, length, causal, ms):.0f}" for impl, ms in best.items())
         progress.cell_done()
