@@ -2,6 +2,8 @@
 // producer is in Producer.cpp.
 #include "RoleConverter.h"
 
+#include "flashc/Dialect/Tile/IR/Redo.h"
+
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -10,10 +12,6 @@ namespace flashc {
 
 /// TMA and wgmma with the 128-byte swizzle: 64 elements of 16 bits.
 static constexpr int64_t kSegment = 64;
-
-bool RoleConverter::isInRedo(Operation *op) {
-  return op->getParentOfType<scf::IfOp>() != nullptr;
-}
 
 LogicalResult RoleConverter::convert() {
   auto result = createKernel(roles().getGroups(), roles().getTurns());
@@ -50,7 +48,7 @@ LogicalResult RoleConverter::createRing(Operation *op, ArrayRef<int64_t> shape,
 LogicalResult RoleConverter::createRings() {
   int64_t groups = roles().getGroups();
   WalkResult result = kernel.walk([&](Operation *op) -> WalkResult {
-    if (isInRedo(op))
+    if (tile::isInRedo(op))
       return success();
     if (auto load = dyn_cast<tile::LoadOp>(op)) {
       auto type = cast<RankedTensorType>(load.getTile().getType());
@@ -138,7 +136,7 @@ LogicalResult RoleConverter::convertFetch(tile::LoadOp op) {
 }
 
 LogicalResult RoleConverter::convertLoad(tile::LoadOp op) {
-  if (isInRedo(op))
+  if (tile::isInRedo(op))
     return convertFetch(op);
   buffers[op.getTile()] = receive(op, rings.lookup(op));
   query = buffers[op.getTile()];
@@ -202,7 +200,7 @@ LogicalResult RoleConverter::convertRedoDot(tile::DotOp op) {
 }
 
 LogicalResult RoleConverter::convertDot(tile::DotOp op) {
-  if (isInRedo(op))
+  if (tile::isInRedo(op))
     return convertRedoDot(op);
   Value rhs = buffers.lookup(op.getRhs());
   Value lhs = buffers.lookup(op.getLhs());

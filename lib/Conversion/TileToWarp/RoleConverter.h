@@ -36,8 +36,6 @@ private:
   mlir::LogicalResult convertDot(tile::DotOp op) override;
   mlir::LogicalResult convertFetch(tile::LoadOp op);
   mlir::LogicalResult convertRedoDot(tile::DotOp op);
-  /// In the branch where a tile is computed again, which has no rings.
-  static bool isInRedo(mlir::Operation *op);
   mlir::Value receive(mlir::Operation *op, mlir::Value ring);
 
   tile::RolesAttr roles() { return kernel.getSchedule().getRoles(); }

@@ -1,7 +1,7 @@
 // Verifiers of kernels, schedules and stream types of the `tile` dialect.
 #include "TileVerifiers.h"
 
-#include "flashc/Dialect/Tile/IR/Tile.h"
+#include "flashc/Dialect/Tile/IR/Redo.h"
 
 #include "mlir/IR/Diagnostics.h"
 
@@ -56,9 +56,7 @@ int64_t getLoadedBytes(KernelOp kernel) {
   int64_t fixed = 0, stream = 0;
   llvm::DenseMap<Operation *, int64_t> loops;
   kernel.walk([&](Operation *op) {
-    bool isInRedo =
-        kernel.getSchedule().getRoles() && op->getParentOfType<scf::IfOp>();
-    if (isInRedo)
+    if (isInRedo(op))
       return;
     if (auto load = dyn_cast<LoadOp>(op)) {
       auto type = load.getTile().getType();

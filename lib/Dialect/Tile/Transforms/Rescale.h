@@ -2,15 +2,9 @@
 #ifndef FLASHC_LIB_DIALECT_TILE_TRANSFORMS_RESCALE_H
 #define FLASHC_LIB_DIALECT_TILE_TRANSFORMS_RESCALE_H
 
-#include "flashc/Dialect/Tile/IR/Tile.h"
+#include "flashc/Dialect/Tile/IR/Redo.h"
 
 namespace flashc::tile {
-
-/// Whether `op` stands in a kernel's second, careful computation of a tile,
-/// which is in a branch.
-inline bool isInRedo(mlir::Operation *op) {
-  return op->getParentOfType<mlir::scf::IfOp>() != nullptr;
-}
 
 /// The roles of the kernel around `op`; null where it has none, and in the
 /// redo, which does without.
