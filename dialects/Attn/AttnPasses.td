@@ -19,4 +19,27 @@ def AttnSimplifyMask : Pass<"attn-simplify-mask"> {
   }];
 }
 
+def AttnDeriveBackward : Pass<"attn-derive-backward", "::mlir::ModuleOp"> {
+  let summary = "From a function that computes attention to one that computes its gradients";
+  let description = [{
+    A `func.func` that holds one `attn.forward` becomes `NAME_backward`, with the arguments of the old one, then O, LSE, dO and, with
+    `dlse`, dLSE, and the results of an `attn.backward`: dQ, dK, dV and the gradients of the captures that `gradients` names by their
+    numbers. Mask, scale, layout and score region are those of the forward, so the two cannot disagree; the score region is
+    differentiated (reverse mode). Runs first, if at all. Functions without attention stay as they are.
+    ```mlir
+    // Before
+    func.func @attention(%q: ..., %k: ..., %v: ...) {
+      %o, %lse = attn.forward %q, %k, %v mask(#attn.causal)
+    // After
+    func.func @attention_backward(%q: ..., %k: ..., %v: ..., %o: ..., %lse: ..., %do: ...) {
+      %dq, %dk, %dv = attn.backward %q, %k, %v, %o, %lse, %do mask(#attn.causal)
+    ```
+  }];
+  let options = [
+    ListOption<"gradients", "gradients", "int64_t", "numbers of the captures whose gradients are wanted, from 0">,
+    Option<"dlse", "dlse", "bool", "false", "the loss depends on LSE too">,
+    Option<"deterministic", "deterministic", "bool", "false", "two runs give the same bits">];
+  let dependentDialects = ["::mlir::func::FuncDialect", "::mlir::arith::ArithDialect", "::mlir::math::MathDialect"];
+}
+
 #endif

@@ -25,7 +25,8 @@ ROWS = {
     "Dialect/Tile/IR": ["Support"],
     "Dialect/Warp/IR": ["Support"],
     "Analysis": ["Support", *IRS],
-    "Dialect/Attn/Transforms": ["Support", "Analysis", "Dialect/Attn/IR"],
+    "Dialect/Attn/Gradient": ["Support", "Dialect/Attn/IR"],
+    "Dialect/Attn/Transforms": ["Support", "Analysis", "Dialect/Attn/IR", "Dialect/Attn/Gradient"],
     "Dialect/Tile/Transforms": ["Support", "Analysis", "Dialect/Tile/IR"],
     "Dialect/Warp/Transforms": ["Support", "Analysis", "Dialect/Warp/IR"],
     # Passes.h of all conversions is one header; each folder sees the IRs in its name.

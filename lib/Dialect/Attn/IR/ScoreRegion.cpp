@@ -1,9 +1,10 @@
-// Verifier of the score region: scalar code without control flow or memory, so
+// Verifier of score regions and their gradients: scalar code without control flow or memory, so
 // that each level can put it inside its own loops, and without undefined
 // behaviour, so that no input makes a kernel trap.
-#include "flashc/Dialect/Attn/IR/Attn.h"
+#include "AttentionVerifier.h"
 
 #include "mlir/IR/Matchers.h"
+#include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
 using namespace flashc::attn;
@@ -15,53 +16,58 @@ static bool isScalar(Type type) {
          type.isSignlessInteger(64);
 }
 
-LogicalResult ForwardOp::verifyCaptures() {
-  if (!hasScore() && !getCaptures().empty())
-    return emitOpError() << "expects captures only with a score region, but "
-                         << "has " << getCaptures().size()
+LogicalResult flashc::attn::verifyCaptures(AttentionInterface op) {
+  if (!op.hasScore() && !op.getCaptures().empty())
+    return op->emitOpError() << "expects captures only with a score region, but "
+                         << "has " << op.getCaptures().size()
                          << " captures and no region; add the region or drop "
                             "the captures";
-  for (auto [i, capture] : llvm::enumerate(getCaptures())) {
+  for (auto [i, capture] : llvm::enumerate(op.getCaptures())) {
     auto type = cast<RankedTensorType>(capture.getType());
     if (type.getEncoding())
-      return emitOpError() << "expects plain dense tensors, but capture " << i
+      return op->emitOpError() << "expects plain dense tensors, but capture " << i
                            << " has the encoding " << type.getEncoding()
                            << "; remove it";
     if (type.getElementType().isIndex() || !isScalar(type.getElementType()))
-      return emitOpError() << "expects captures of f16, bf16, f32, i1, i8, "
+      return op->emitOpError() << "expects captures of f16, bf16, f32, i1, i8, "
                            << "i16, i32 or i64, but capture " << i << " holds "
                            << type.getElementType() << "; convert it first";
     if (llvm::is_contained(type.getShape(), 0))
-      return emitOpError() << "expects captures that hold at least one "
+      return op->emitOpError() << "expects captures that hold at least one "
                            << "element, but capture " << i << " is " << type
                            << "; drop it";
   }
   return success();
 }
 
-// The arguments of the block: score, batch, head, query, key, captures.
-static LogicalResult verifyArguments(ForwardOp op) {
-  Block &body = op.getScore().front();
-  SmallVector<Type> expected = {Float32Type::get(op.getContext())};
-  expected.append(4, IndexType::get(op.getContext()));
+/// The arguments of a region's block: score, batch, head, query, key, for a
+/// gradient that of the new score, captures.
+static LogicalResult verifyArguments(AttentionInterface op, Block &body,
+                                     bool isGradient) {
+  StringRef region = isGradient ? "gradient region" : "score region";
+  SmallVector<StringRef> names = {"score", "batch", "head", "query", "key"};
+  SmallVector<Type> expected = {Float32Type::get(op->getContext())};
+  expected.append(4, IndexType::get(op->getContext()));
+  if (isGradient) {
+    names.push_back("gradient");
+    expected.push_back(Float32Type::get(op->getContext()));
+  }
   llvm::append_range(expected, op.getCaptures().getTypes());
   if (body.getNumArguments() != expected.size())
-    return op.emitOpError()
-           << "expects the score region to have " << expected.size()
-           << " arguments (score, batch, head, query, key, captures), but it "
-           << "has " << body.getNumArguments() << "; one for each is needed";
-  static constexpr StringRef names[] = {"score", "batch", "head", "query",
-                                        "key"};
+    return op->emitOpError()
+           << "expects the " << region << " to have " << expected.size()
+           << " arguments (" << llvm::join(names, ", ") << ", captures), but "
+           << "it has " << body.getNumArguments() << "; one for each is needed";
   for (auto [i, type] : llvm::enumerate(expected)) {
     Type actual = body.getArgument(i).getType();
     if (actual == type)
       continue;
-    auto diag = op.emitOpError()
-                << "expects argument " << i << " of the score region (";
-    if (i < std::size(names))
+    auto diag = op->emitOpError() << "expects argument " << i << " of the "
+                                  << region << " (";
+    if (i < names.size())
       diag << names[i];
     else
-      diag << "capture " << i - std::size(names);
+      diag << "capture " << i - names.size();
     return diag << ") to be " << type << ", but it is " << actual
                 << "; change the argument";
   }
@@ -112,18 +118,61 @@ static LogicalResult verifyInner(Operation &inner) {
   return verifyDivisor(inner);
 }
 
-LogicalResult ForwardOp::verifyScore() {
-  if (!hasScore())
+static LogicalResult verifyYield(AttentionInterface op, Block &body,
+                                 StringRef region, StringRef what) {
+  if (isa<YieldOp>(body.back()))
     return success();
-  if (failed(verifyArguments(*this)))
+  return op->emitOpError() << "expects the " << region
+                           << " to end in attn.yield, but it ends in "
+                           << body.back().getName() << "; yield the " << what;
+}
+
+LogicalResult flashc::attn::verifyScore(AttentionInterface op) {
+  if (!op.hasScore())
+    return success();
+  Block &body = op.getScore().front();
+  if (failed(verifyArguments(op, body, /*isGradient=*/false)))
     return failure();
-  Block &body = getScore().front();
   for (Operation &inner : body.without_terminator())
     if (failed(verifyInner(inner)))
       return failure();
-  if (!isa<YieldOp>(body.back()))
-    return emitOpError() << "expects the score region to end in attn.yield, "
-                         << "but it ends in " << body.back().getName()
-                         << "; yield the new score";
-  return success();
+  return verifyYield(op, body, "score region", "new score");
+}
+
+/// The capture is one whose gradient is asked for, and is indexed as it is
+/// read.
+static LogicalResult verifyAddGradient(AddGradientOp add, BackwardOp op) {
+  auto argument = dyn_cast<BlockArgument>(add.getCapture());
+  constexpr unsigned kFirst = kScoreArguments + 1;
+  bool isCapture = argument &&
+                   argument.getOwner() == &op.getScoreGradient().front() &&
+                   argument.getArgNumber() >= kFirst;
+  if (!isCapture || !llvm::is_contained(op.getGradients(),
+                                        argument.getArgNumber() - kFirst))
+    return add.emitOpError()
+           << "expects a captured tensor that gradients([...]) lists, but "
+           << "adds to another one of type " << add.getCapture().getType()
+           << "; list it or drop the op";
+  int64_t rank = add.getCapture().getType().getRank();
+  if (rank == int64_t(add.getIndices().size()))
+    return success();
+  return add.emitOpError() << "expects an index for each of " << rank
+                           << " dimensions, but has "
+                           << add.getIndices().size()
+                           << "; index as tensor.extract does";
+}
+
+LogicalResult flashc::attn::verifyScoreGradient(BackwardOp op) {
+  if (op.getScoreGradient().empty())
+    return success();
+  Block &body = op.getScoreGradient().front();
+  if (failed(verifyArguments(op, body, /*isGradient=*/true)))
+    return failure();
+  for (Operation &inner : body.without_terminator()) {
+    auto add = dyn_cast<AddGradientOp>(inner);
+    if (failed(add ? verifyAddGradient(add, op) : verifyInner(inner)))
+      return failure();
+  }
+  return verifyYield(op, body, "gradient region",
+                     "gradient of the scaled score");
 }

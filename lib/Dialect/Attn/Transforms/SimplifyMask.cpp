@@ -247,14 +247,11 @@ struct AttnSimplifyMask : impl::AttnSimplifyMaskBase<AttnSimplifyMask> {
   using Base::Base;
   void runOnOperation() override {
     Simplifier simplifier{&getContext()};
-    getOperation()->walk([&](ForwardOp op) {
+    getOperation()->walk([&](AttentionInterface op) {
       if (!op.getMask())
         return;
       Attribute mask = simplifier.simplify(*op.getMask(), /*negated=*/false);
-      if (simplifier.isAlways(mask))
-        op.removeMaskAttr();
-      else
-        op.setMaskAttr(mask);
+      op.setMaskAttr(simplifier.isAlways(mask) ? Attribute() : mask);
     });
   }
 };

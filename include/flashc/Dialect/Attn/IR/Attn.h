@@ -33,10 +33,19 @@ int64_t countAlternatives(mlir::Attribute mask);
 inline constexpr int64_t kMaxMaskBound = int64_t(1) << 30;
 /// Each alternative is tested for every score of a masked block.
 inline constexpr int64_t kMaxMaskAlternatives = 64;
+
+/// `scale`, or its default 1/sqrt(headDim).
+double getScaleOrDefault(const std::optional<llvm::APFloat> &scale,
+                         int64_t headDim);
+/// Arguments of a score region before the captured tensors: score, batch, head,
+/// query, key. A gradient region has one more, the gradient of the new score.
+inline constexpr unsigned kScoreArguments = 5;
 } // namespace flashc::attn
 
 #define GET_ATTRDEF_CLASSES
 #include "Attn/AttnAttrs.h.inc"
+
+#include "Attn/AttnInterfaces.h.inc"
 
 #define GET_OP_CLASSES
 #include "Attn/AttnOps.h.inc"
