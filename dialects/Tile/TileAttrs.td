@@ -44,8 +44,26 @@ def Tile_ScheduleAttr : AttrDef<Tile_Dialect, "Schedule"> {
   let genVerifyDecl = 1;
 }
 
+def Tile_GridAttr : AttrDef<Tile_Dialect, "Grid"> {
+  let mnemonic = "grid";
+  let summary = "How many programs a kernel has";
+  let description = [{
+    `batch`, `heads` and `blocks` name a dimension of an argument each, as [argument, dimension]; [] stands for 1. There are as many
+    batches and heads as those sizes, and a block for every `rows` of the last.
+    Written `#tile.grid<batch = [1, 0], heads = [1, 1], blocks = [1, 2], rows = 64>`.
+  }];
+  let parameters = (ins OptionalArrayRefParameter<"int64_t">:$batch, OptionalArrayRefParameter<"int64_t">:$heads,
+                        OptionalArrayRefParameter<"int64_t">:$blocks, "int64_t":$rows);
+  let hasCustomAssemblyFormat = 1;
+  let genVerifyDecl = 1;
+}
+
 def Tile_ExpBase : I32EnumAttr<"ExpBase", "base of the exponential", [
     I32EnumAttrCase<"E", 0, "e">, I32EnumAttrCase<"Two", 1, "two">]> {
+  let cppNamespace = "::flashc::tile";
+}
+def Tile_ScatterKind : I32EnumAttr<"ScatterKind", "what is done to an element", [
+    I32EnumAttrCase<"Set", 0, "set">, I32EnumAttrCase<"Add", 1, "add">]> {
   let cppNamespace = "::flashc::tile";
 }
 def Tile_ReduceKind : I32EnumAttr<"ReduceKind", "how a row is reduced", [

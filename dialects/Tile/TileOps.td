@@ -17,6 +17,7 @@ def Tile_Block : 2DTensorOf<[F16, BF16, F32]>;
 def Tile_ScoreBlock : 2DTensorOf<[F32]>;
 def Tile_Rows : 1DTensorOf<[F32]>;
 def Tile_View : MemRefRankOf<[F16, BF16, F32], [4]>;       // batch, head, length, head dim
+def Tile_RowValues : TensorOf<[F32]>;                      // one a row (rank 1), or one a column (1 x columns)
 
 def Tile_StreamType : TypeDef<Tile_Dialect, "Stream"> {
   let mnemonic = "stream";
@@ -31,15 +32,16 @@ def Tile_KernelOp : Tile_Op<"kernel", [IsolatedFromAbove, FunctionOpInterface, S
   let description = [{
     Arguments are global views: 4-D (batch, head, length, head dim; last stride 1) for Q, K, V and O; 3-D (batch, head,
     length) f32 for LSE; captured tensors and `kv_lengths` as they are. Argument 0 is Q: it gives the grid,
-    (dim 0 of Q) x (dim 1 of Q) x ceil(dim 2 of Q / q). Arguments that are written carry `tile.output`. The blocks that are
-    loaded (those of a loop `stages` times) fit into `sram` together.
+    (dim 0 of Q) x (dim 1 of Q) x ceil(dim 2 of Q / q), where `grid` does not give another one. Arguments that are written carry
+    `tile.output`. The blocks that are loaded (those of a loop `stages` times) fit into `sram` together. A module with several
+    kernels runs them in order.
     ```mlir
     tile.kernel @fwd(%q: memref<?x?x?x64xf16, strided<[?, ?, ?, 1], offset: ?>>) attributes {schedule = #tile.schedule<
         q = 128, kv = 64, stages = 1, warps = 4, q_in_registers = false, sram = 166912>} { tile.return }
     ```
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, TypeAttrOf<FunctionType>:$function_type, Tile_ScheduleAttr:$schedule,
-                       OptionalAttr<DictArrayAttr>:$arg_attrs, OptionalAttr<DictArrayAttr>:$res_attrs);
+                       OptionalAttr<Tile_GridAttr>:$grid, OptionalAttr<DictArrayAttr>:$arg_attrs, OptionalAttr<DictArrayAttr>:$res_attrs);
   let regions = (region SizedRegion<1>:$body);
   let hasCustomAssemblyFormat = 1;
   let hasVerifier = 1;
@@ -48,6 +50,8 @@ def Tile_KernelOp : Tile_Op<"kernel", [IsolatedFromAbove, FunctionOpInterface, S
     ::llvm::ArrayRef<::mlir::Type> getArgumentTypes() { return getFunctionType().getInputs(); }
     ::llvm::ArrayRef<::mlir::Type> getResultTypes() { return getFunctionType().getResults(); }
     ::mlir::Region *getCallableRegion() { return &getBody(); }
+    /// `grid`, or that of Q's blocks.
+    GridAttr getGridOrDefault();
   }];
 }
 
@@ -75,13 +79,14 @@ def Tile_LoadOp : Tile_Op<"load", [MemoryEffects<[MemRead]>]> {
   let description = [{
     Row r of the result is `view[batch, head, row + r, :]`. Rows at or past `limit` (default: dim 2 of the view) and columns past
     the view's head dim are zero, whatever memory holds there, and are not read. The tile has the view's element type and at
-    least as many columns as its head dim.
+    least as many columns as its head dim. Of a 3-D view (batch, head, length) of f32 element r is `view[batch, head, row + r]`; the
+    tile has rank 1 (a value for each row of a block) or is 1 x N (a value for each column).
     ```mlir
     %q = tile.load %view[%b, %h, %row] : memref<?x?x?x40xf16, strided<[?, ?, ?, 1], offset: ?>> -> tensor<128x48xf16>
     ```
   }];
-  let arguments = (ins Tile_View:$view, Index:$batch, Index:$head, Index:$row, Optional<Index>:$limit);
-  let results = (outs Tile_Block:$tile);
+  let arguments = (ins MemRefRankOf<[F16, BF16, F32], [3, 4]>:$view, Index:$batch, Index:$head, Index:$row, Optional<Index>:$limit);
+  let results = (outs TensorOf<[F16, BF16, F32]>:$tile);
   let assemblyFormat = [{ $view `[` $batch `,` $head `,` $row `]` (`limit` `(` $limit^ `)`)? attr-dict `:` type($view) `->` type($tile) }];
   let hasVerifier = 1;
 }
@@ -130,18 +135,19 @@ def Tile_StoreOp : Tile_Op<"store", [MemoryEffects<[MemWrite]>]> {
 }
 
 def Tile_DotOp : Tile_Op<"dot", [Pure, AllTypesMatch<["acc", "result"]>]> {
-  let summary = "acc + A B, or acc + A B^T with transpose_b; products exact, sums in f32";
+  let summary = "acc + A B, A^T for A with transpose_a, B^T for B with transpose_b; products exact, sums in f32";
   let description = [{
-    A is M x K, B is K x N (N x K with `transpose_b`), acc is M x N f32; A and B share an element type.
+    A is M x K (K x M with `transpose_a`), B is K x N (N x K with `transpose_b`), acc is M x N f32; A and B share an element type.
     With `guarded`, a zero in A keeps its row of B out of the result even where B is NaN or infinite, as a masked key asks for. On a
     GPU a row of A that gives weight to such a B then becomes NaN as a whole; the CPU treats every product so, element by element.
     ```mlir
     %s = tile.dot %q, %k acc(%zero) transpose_b : tensor<128x64xf16>, tensor<64x64xf16> -> tensor<128x64xf32>
     ```
   }];
-  let arguments = (ins Tile_Block:$lhs, Tile_Block:$rhs, Tile_ScoreBlock:$acc, UnitAttr:$transpose_b, UnitAttr:$guarded);
+  let arguments = (ins Tile_Block:$lhs, Tile_Block:$rhs, Tile_ScoreBlock:$acc, UnitAttr:$transpose_a, UnitAttr:$transpose_b,
+                       UnitAttr:$guarded);
   let results = (outs Tile_ScoreBlock:$result);
-  let assemblyFormat = [{ $lhs `,` $rhs `acc` `(` $acc `)` (`transpose_b` $transpose_b^)? (`guarded` $guarded^)? attr-dict `:` type($lhs) `,` type($rhs) `->` type($result) }];
+  let assemblyFormat = [{ $lhs `,` $rhs `acc` `(` $acc `)` (`transpose_a` $transpose_a^)? (`transpose_b` $transpose_b^)? (`guarded` $guarded^)? attr-dict `:` type($lhs) `,` type($rhs) `->` type($result) }];
   let hasVerifier = 1;
 }
 
@@ -151,16 +157,18 @@ def Tile_MaskOp : Tile_Op<"mask", [Pure, AllTypesMatch<["scores", "result"]>]> {
     Element (r, c) is at query `i = row + r` and key `j = col + c`. It keeps its score iff (i, j) lies in at least one of
     `sets`, each an affine set `(i, j)[symbols]` of inequalities, with the `symbols` operands for its symbols: a union of
     intersections, so that and, or and not of bands are all one form. Every inequality is linear and has a coefficient of
-    -1, 0 or 1 for j; there are no equalities. No set at all hides every key.
+    -1, 0 or 1 for j; there are no equalities. No set at all hides every key. With `transposed` rows are keys and columns queries:
+    element (r, c) is at query `i = row + c` and key `j = col + r`, and it is i that has a coefficient of -1, 0 or 1.
     ```mlir
     // causal, bottom-right, and j < Sk
     %r = tile.mask %s at(%i0, %j0) symbols(%sq, %sk) sets([affine_set<(i, j)[sq, sk] : (i + sk - sq - j >= 0, sk - 1 - j >= 0)>])
         : tensor<128x64xf32>
     ```
   }];
-  let arguments = (ins Tile_ScoreBlock:$scores, Index:$row, Index:$col, Variadic<Index>:$symbols, ArrayAttr:$sets);
+  let arguments = (ins Tile_ScoreBlock:$scores, Index:$row, Index:$col, Variadic<Index>:$symbols, ArrayAttr:$sets,
+                       UnitAttr:$transposed);
   let results = (outs Tile_ScoreBlock:$result);
-  let assemblyFormat = [{ $scores `at` `(` $row `,` $col `)` `symbols` `(` $symbols `)` `sets` `(` $sets `)` attr-dict `:` type($scores) }];
+  let assemblyFormat = [{ $scores `at` `(` $row `,` $col `)` (`transposed` $transposed^)? `symbols` `(` $symbols `)` `sets` `(` $sets `)` attr-dict `:` type($scores) }];
   let hasVerifier = 1;
 }
 
@@ -224,8 +232,8 @@ def Tile_MapOp : Tile_Op<"map", [AttrSizedOperandSegments, SingleBlock, Recursiv
   let summary = "Apply scalar code to every element";
   let description = [{
     The body gets one scalar for each input and, with `at`, the element's global coordinates: (i) for rank 1, (i, j) for
-    rank 2, counted from the given origin. Rank-1 inputs of a rank-2 map are broadcast along their row. All results have
-    the shape of the largest input. The body holds scalar `arith`, `math` and `memref.load` ops and may use
+    rank 2, counted from the given origin. Rank-1 inputs of a rank-2 map are broadcast along their row, inputs with a single
+    row down their columns. All results have the shape of the largest input. The body holds scalar `arith`, `math` and `memref.load` ops and may use
     values from outside.
     ```mlir
     %r = tile.map ins(%s, %m : tensor<64x128xf32>, tensor<64xf32>) at(%i0, %j0) -> tensor<64x128xf16> {
@@ -244,10 +252,83 @@ def Tile_MapOp : Tile_Op<"map", [AttrSizedOperandSegments, SingleBlock, Recursiv
   let hasRegionVerifier = 1;
 }
 
-def Tile_YieldOp : Tile_Op<"yield", [Pure, Terminator, HasParent<"MapOp">]> {
-  let summary = "The scalars that a map's body computes";
+def Tile_YieldOp : Tile_Op<"yield", [Pure, Terminator, ParentOneOf<["MapOp", "ScatterOp"]>]> {
+  let summary = "The scalars that the body of a map or of a scatter computes";
   let arguments = (ins Variadic<AnyType>:$values);
   let assemblyFormat = "$values attr-dict `:` type($values)";
+}
+
+def Tile_ProbsOp : Tile_Op<"probs", [Pure, AllTypesMatch<["scores", "result"]>]> {
+  let summary = "Softmax again, from scores and the log-sum-exp of their rows: p = B^(c * s) / e^lse";
+  let description = [{
+    `lse` is in nats, for each row of the scores (rank 1) or for each column (1 x columns, where queries are columns). A score of
+    -inf, and a row whose `lse` is -inf (no visible key), give exactly 0. Source: FlashAttention-2 (arXiv 2307.08691), Algorithm 2,
+    line 11.
+    ```mlir
+    %p = tile.probs %s, %lse base(e) scale(0.125) : tensor<64x128xf32>, tensor<1x128xf32>
+    ```
+  }];
+  let arguments = (ins Tile_ScoreBlock:$scores, Tile_RowValues:$lse, Tile_ExpBase:$base, F32Attr:$scale);
+  let results = (outs Tile_ScoreBlock:$result);
+  let assemblyFormat = [{ $scores `,` $lse `base` `(` $base `)` `scale` `(` $scale `)` attr-dict `:` type($scores) `,` type($lse) }];
+  let hasVerifier = 1;
+}
+
+def Tile_ProbsGradientOp : Tile_Op<"probs_gradient", [Pure, AllTypesMatch<["probs", "gradient", "result"]>]> {
+  let summary = "The gradient of a softmax's scores: ds = p * (dp - delta)";
+  let description = [{
+    `gradient` is dp, the gradient of the probabilities; `delta` is the sum of p * dp over a row, for each row (rank 1) or for
+    each column (1 x columns). With `guarded` the result is exactly 0 where p is, whatever dp is there: a masked
+    key's V may hold NaN. Source: FlashAttention-2 (arXiv 2307.08691), Algorithm 2, line 14.
+    ```mlir
+    %ds = tile.probs_gradient %p, %dp, %delta guarded : tensor<64x128xf32>, tensor<1x128xf32>
+    ```
+  }];
+  let arguments = (ins Tile_ScoreBlock:$probs, Tile_ScoreBlock:$gradient, Tile_RowValues:$delta, UnitAttr:$guarded);
+  let results = (outs Tile_ScoreBlock:$result);
+  let assemblyFormat = [{ $probs `,` $gradient `,` $delta (`guarded` $guarded^)? attr-dict `:` type($probs) `,` type($delta) }];
+  let hasVerifier = 1;
+}
+
+def Tile_AccumulateOp : Tile_Op<"accumulate", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "Add a tile to rows of one head of a global tensor of f32";
+  let description = [{
+    `view[batch, head, row + r, c] += tile[r, c]`; rows at or past dim 2 of the view and columns past its head dim are left alone. Other
+    programs may add to the same rows. With `ordered` those of one batch and head do so in ascending order of their blocks,
+    so that the sum is the same bits in each run; else in any order, each addition by itself whole (atomic).
+    ```mlir
+    tile.accumulate %dq, %view[%b, %h, %row] ordered : tensor<128x64xf32>, memref<?x?x?x64xf32, strided<[?, ?, ?, 1], offset: ?>>
+    ```
+  }];
+  let arguments = (ins Tile_ScoreBlock:$tile, MemRefRankOf<[F32], [4]>:$view, Index:$batch, Index:$head, Index:$row, UnitAttr:$ordered);
+  let assemblyFormat = [{ $tile `,` $view `[` $batch `,` $head `,` $row `]` (`ordered` $ordered^)? attr-dict `:` type($tile) `,` type($view) }];
+  let hasVerifier = 1;
+}
+
+def Tile_ScatterOp : Tile_Op<"scatter", [AttrSizedOperandSegments, SingleBlock, MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "Write or add numbers to computed places of a global tensor";
+  let description = [{
+    For each element of the tiles, the body (as that of `tile.map`) yields whether to write at all (i1), a value of
+    `memory`'s element type, and an index for each of its dimensions. `set` writes the value, `add` (f32 only) adds it.
+    Other programs may add to the same places, unless `exclusive` says that none does; with `ordered` those of one batch and head do
+    so in ascending order of their blocks, else in any order, each addition by itself whole (atomic). Elements of one tile are
+    added in ascending order.
+    ```mlir
+    tile.scatter add ins(%x : tensor<64x128xf32>) at(%j0, %i0) ordered to %sums : memref<?x?x?xf32, strided<[?, ?, 1], offset: ?>> {
+    ^bb0(%v: f32, %j: index, %i: index):
+      %inside = arith.cmpi slt, %i, %sq : index
+      %d = arith.subi %sq, %i : index
+      tile.yield %inside, %v, %b, %h, %d : i1, f32, index, index, index
+    }
+    ```
+  }];
+  let arguments = (ins Tile_ScatterKind:$kind, Variadic<Tile_Tile>:$inputs, Variadic<Index>:$origin, UnitAttr:$exclusive,
+                       UnitAttr:$ordered, AnyMemRef:$memory);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = [{ $kind `ins` `(` $inputs `:` type($inputs) `)` (`at` `(` $origin^ `)`)? (`exclusive` $exclusive^)?
+                          (`ordered` $ordered^)? `to` $memory `:` type($memory) attr-dict-with-keyword $body }];
+  let hasVerifier = 1;
+  let hasRegionVerifier = 1;
 }
 
 def Tile_ReduceOp : Tile_Op<"reduce", [Pure, AllTypesMatch<["init", "result"]>]> {

@@ -10,6 +10,8 @@ def TileSplitLoops : Pass<"tile-split-loops"> {
     index from one side. The blocks that no row can see are left out of the loop range, those that every row sees wholly
     get a copy of the loop without the mask, and the rest keep it. Loops that are statically empty are not made.
 
+    With a transposed mask a key block is fixed and the loop is over query blocks; it is split in the same way.
+
     Rows past the end of Q do not widen a range. Of a union of sets the loops cover the hull, and the full range is the largest
     of those of single sets. The bounds are computed once for each query block, from lengths alone: no block mask exists.
     Runs first after `convert-attn-to-tile`.
@@ -133,7 +135,7 @@ def TileOverlap : Pass<"tile-overlap"> {
 def TileExpandSoftmax : Pass<"tile-expand-softmax"> {
   let summary = "Write the running softmax out as maps and reductions";
   let description = [{
-    `tile.softmax_update`, `tile.rescale`, `tile.mask` and `tile.finish` become `tile.map`, `tile.reduce`, `tile.any` and
+    `tile.softmax_update`, `tile.rescale`, `tile.mask`, `tile.finish`, `tile.probs` and `tile.probs_gradient` become `tile.map`, `tile.reduce`, `tile.any` and
     `scf.if`. No division in the loop; the accumulator is multiplied by alpha only where some alpha is not 1; the exponent is one fused
     multiply-add, except where |c * m| is so large that its rounding would show, where s - m is taken first. Needs
     base two. Runs last on this level.

@@ -69,6 +69,10 @@ llvm::Error Chooser::checkRequest() const {
         "{} warps are asked for, but a block has 1, 2, 4 or 8; give one of "
         "these, or 0 to have it chosen",
         request.warps);
+  if (request.isBackward)
+    return makeError("gradients are compiled for target cpu only, but the "
+                     "target is {}; use cpu",
+                     target.arch);
   if (request.element == ElementKind::F32)
     return makeError(
         "element type f32 is not supported on {}, whose tensor cores take f16 "

@@ -36,6 +36,8 @@ int64_t getSharedBytes(const ScheduleRequest &request, const Schedule &schedule,
                        bool isCPU) {
   int64_t d = padded(request.headDim), dv = padded(request.valueHeadDim);
   int64_t q = schedule.q, kv = schedule.kv;
+  if (isCPU && request.isBackward)
+    return 4 * ((q + 2 * kv) * (d + dv) + q * d + 4 * q * kv);
   if (isCPU) // f32 throughout: 16-bit tiles are widened once
     return 4 * (q * d + kv * (d + dv) + q * kv + q * dv);
   return 2 * (q * std::max(d, dv) + schedule.stages * kv * (d + dv));

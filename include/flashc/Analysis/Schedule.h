@@ -28,6 +28,8 @@ struct ScheduleRequest {
   bool hasScore = false;
   /// Whether some key blocks are masked: their code needs registers for it.
   bool isMasked = false;
+  /// Whether gradients are computed: the CPU only, so far.
+  bool isBackward = false;
   /// "auto", "paper" or "QxK" (rows of a query block x rows of a key block).
   std::string tiles = "auto";
   /// Depth of the K and V rings, and warps of a block; 0: chosen.
@@ -76,7 +78,8 @@ constexpr int64_t kTileColumnStep = 16;
 
 /// Bytes of on-chip memory of a block with these tiles. On a GPU: Q (O leaves
 /// through the same place) and the two rings. On the CPU: what one query block
-/// keeps in a core's L2 (Q, one K and V block, S and O in f32).
+/// keeps in a core's L2 (Q, one K and V block, S and O in f32), or what a pair
+/// of blocks of the backward does (Q, dO, K, V, dQ, dK, dV, and S, P, dP, dS).
 int64_t getSharedBytes(const ScheduleRequest &request, const Schedule &schedule,
                        bool isCPU);
 

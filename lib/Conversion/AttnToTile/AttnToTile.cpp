@@ -1,10 +1,12 @@
 //===- AttnToTile.cpp - convert-attn-to-tile ------------------------------===//
 //
 // The border between level 1 and level 2. In: func.funcs that hold one
-// attn.forward on their arguments. Out: a tile.kernel of the same name for each
-// of them. Functions without attention stay as they are.
+// attn.forward on their arguments, or one attn.backward. Out: a tile.kernel of
+// the same name for each of them, and for a backward others beside it. Functions
+// without attention stay as they are.
 //
 //===----------------------------------------------------------------------===//
+#include "BackwardKernel.h"
 #include "KernelBuilder.h"
 #include "MaskSets.h"
 
@@ -26,39 +28,43 @@ namespace flashc {
 namespace {
 constexpr StringLiteral kOutputAttr = "tile.output";
 
-/// The one attn.forward of `func`, checked to be all that the function does;
+/// The one attention op of `func`, checked to be all that the function does;
 /// null after an error.
-attn::ForwardOp findForward(func::FuncOp func) {
-  attn::ForwardOp forward;
+attn::AttentionInterface findAttention(func::FuncOp func) {
+  attn::AttentionInterface found;
   for (Operation &op : func.getBody().front().without_terminator()) {
-    auto candidate = dyn_cast<attn::ForwardOp>(op);
+    auto candidate = dyn_cast<attn::AttentionInterface>(op);
     if (!candidate) {
       op.emitOpError()
           << "stands in function '" << func.getName()
-          << "' beside attn.forward, but a kernel holds nothing else; "
+          << "' beside attention, but a kernel holds nothing else; "
              "move it to the caller or into the score region";
       return {};
     }
-    if (forward) {
-      candidate.emitOpError()
+    if (found) {
+      candidate->emitOpError()
           << "is the second one in function '" << func.getName()
           << "', but a kernel holds one; split the function";
       return {};
     }
-    forward = candidate;
+    found = candidate;
   }
-  return forward;
+  return found;
 }
 
-LogicalResult checkSignature(func::FuncOp func, attn::ForwardOp op) {
+LogicalResult checkArguments(func::FuncOp func, attn::AttentionInterface op) {
   llvm::BitVector used(func.getNumArguments());
   for (Value operand : op->getOperands())
     used.set(cast<BlockArgument>(operand).getArgNumber());
   if (int unused = used.find_first_unset(); unused >= 0)
     return func.emitOpError()
-           << "argument #" << unused
-           << " is not an operand of attn.forward, but a kernel's "
-              "arguments are its operands; drop it";
+           << "argument #" << unused << " is not an operand of "
+           << op->getName()
+           << ", but a kernel's arguments are its operands; drop it";
+  return success();
+}
+
+LogicalResult checkReturn(func::FuncOp func, attn::ForwardOp op) {
   Operation *end = func.getBody().front().getTerminator();
   unsigned count = end->getNumOperands();
   bool inOrder = count >= 1 && count <= 2 &&
@@ -70,6 +76,16 @@ LogicalResult checkSignature(func::FuncOp func, attn::ForwardOp op) {
            << " values, but a kernel gives O, or O and LSE, of its "
               "attn.forward; return these in this order";
   return success();
+}
+
+LogicalResult checkReturn(func::FuncOp func, attn::BackwardOp op) {
+  Operation *end = func.getBody().front().getTerminator();
+  if (llvm::equal(end->getOperands(), op.getResults()))
+    return success();
+  return end->emitOpError()
+         << "returns " << end->getNumOperands()
+         << " values, but the kernels of an attn.backward give all its "
+         << op->getNumResults() << " results; return these in this order";
 }
 
 /// A kernel with the arguments of `func` in the order of the op's operands,
@@ -97,6 +113,7 @@ tile::KernelOp createKernel(OpBuilder &b, func::FuncOp func, attn::ForwardOp op,
   }
   return tile::KernelOp::create(
       b, func.getLoc(), func.getName(), b.getFunctionType(types, {}), schedule,
+      /*grid=*/tile::GridAttr(),
       b.getArrayAttr(argAttrs), /*res_attrs=*/ArrayAttr());
 }
 
@@ -131,9 +148,9 @@ struct ConvertAttnToTile : impl::ConvertAttnToTileBase<ConvertAttnToTile> {
       if (failed(convert(func, *target)))
         signalPassFailure();
     for (Operation &op : *getOperation().getBody())
-      op.walk([&](attn::ForwardOp left) {
+      op.walk([&](attn::AttentionInterface left) {
         if (!left->getParentOfType<func::FuncOp>()) {
-          left.emitOpError()
+          left->emitOpError()
               << "is not in a function, so it has no kernel; put it "
                  "alone into a func.func";
           signalPassFailure();
@@ -142,7 +159,11 @@ struct ConvertAttnToTile : impl::ConvertAttnToTileBase<ConvertAttnToTile> {
   }
 
   LogicalResult convert(func::FuncOp func, const TargetInfo &target);
-  ScheduleRequest getRequest(attn::ForwardOp op);
+  LogicalResult convertForward(func::FuncOp func, attn::ForwardOp op,
+                               tile::ScheduleAttr schedule);
+  LogicalResult convertBackward(func::FuncOp func, attn::BackwardOp op,
+                                tile::ScheduleAttr schedule);
+  ScheduleRequest getRequest(attn::AttentionInterface op);
 };
 
 tile::RolesAttr getRoles(const Schedule &schedule, MLIRContext *context) {
@@ -157,7 +178,7 @@ tile::RolesAttr getRoles(const Schedule &schedule, MLIRContext *context) {
                               roles.turns, rescale, roles.apart);
 }
 
-ScheduleRequest ConvertAttnToTile::getRequest(attn::ForwardOp op) {
+ScheduleRequest ConvertAttnToTile::getRequest(attn::AttentionInterface op) {
   ScheduleRequest request;
   request.headDim = op.getHeadDim();
   request.valueHeadDim = op.getValueHeadDim();
@@ -167,6 +188,7 @@ ScheduleRequest ConvertAttnToTile::getRequest(attn::ForwardOp op) {
                                        : ElementKind::F32;
   request.hasScore = op.hasScore();
   request.isMasked = op.getMask().has_value() || op.getKvLengths();
+  request.isBackward = isa<attn::BackwardOp>(op);
   request.tiles = tiles;
   request.stages = stages;
   request.warps = warps;
@@ -175,38 +197,65 @@ ScheduleRequest ConvertAttnToTile::getRequest(attn::ForwardOp op) {
   return request;
 }
 
-LogicalResult ConvertAttnToTile::convert(func::FuncOp func,
-                                         const TargetInfo &target) {
-  bool hasAttention =
-      func.walk([](attn::ForwardOp) { return WalkResult::interrupt(); })
-          .wasInterrupted();
-  if (!hasAttention)
-    return success();
-  if (!func.getBody().hasOneBlock())
-    return func.emitOpError()
-           << "has " << func.getBody().getBlocks().size()
-           << " blocks, but a kernel's function has one; remove the branches";
-  attn::ForwardOp op = findForward(func);
-  if (!op || failed(checkSignature(func, op)))
+LogicalResult ConvertAttnToTile::convertForward(func::FuncOp func,
+                                                attn::ForwardOp op,
+                                                tile::ScheduleAttr schedule) {
+  if (failed(checkReturn(func, op)))
     return failure();
-  llvm::Expected<Schedule> schedule = chooseSchedule(getRequest(op), target);
-  if (!schedule)
-    return op.emitOpError() << llvm::toString(schedule.takeError());
   SmallVector<IntegerSet> sets =
       maskToSets(op.getMask().value_or(Attribute()), &getContext());
   OpBuilder b(func);
-  auto attr = tile::ScheduleAttr::get(&getContext(), schedule->q, schedule->kv,
-                                      schedule->stages, schedule->warps,
-                                      schedule->qInRegisters, schedule->sram,
-                                      getRoles(*schedule, &getContext()));
-  tile::KernelOp kernel = createKernel(b, func, op, attr);
+  tile::KernelOp kernel = createKernel(b, func, op, schedule);
   Block *entry = b.createBlock(
       &kernel.getBody(), {}, kernel.getArgumentTypes(),
       SmallVector<Location>(kernel.getArgumentTypes().size(), op.getLoc()));
   KernelViews views =
       getViews(op, SmallVector<BlockArgument>(entry->getArguments()),
                func.getNumResults() == 2);
-  buildKernelBody(b, op, attr, views, sets);
+  buildKernelBody(b, op, schedule, views, sets);
+  return success();
+}
+
+LogicalResult ConvertAttnToTile::convertBackward(func::FuncOp func,
+                                                 attn::BackwardOp op,
+                                                 tile::ScheduleAttr schedule) {
+  if (failed(checkReturn(func, op)))
+    return failure();
+  SmallVector<IntegerSet> sets =
+      maskToSets(op.getMask().value_or(Attribute()), &getContext(),
+                 /*boundQueries=*/true);
+  OpBuilder b(func);
+  buildBackwardKernels(b, func, op, schedule, sets);
+  return success();
+}
+
+LogicalResult ConvertAttnToTile::convert(func::FuncOp func,
+                                         const TargetInfo &target) {
+  bool hasAttention = func.walk([](attn::AttentionInterface) {
+                            return WalkResult::interrupt();
+                          }).wasInterrupted();
+  if (!hasAttention)
+    return success();
+  if (!func.getBody().hasOneBlock())
+    return func.emitOpError()
+           << "has " << func.getBody().getBlocks().size()
+           << " blocks, but a kernel's function has one; remove the branches";
+  attn::AttentionInterface op = findAttention(func);
+  if (!op || failed(checkArguments(func, op)))
+    return failure();
+  llvm::Expected<Schedule> schedule = chooseSchedule(getRequest(op), target);
+  if (!schedule)
+    return op->emitOpError() << llvm::toString(schedule.takeError());
+  auto attr = tile::ScheduleAttr::get(&getContext(), schedule->q, schedule->kv,
+                                      schedule->stages, schedule->warps,
+                                      schedule->qInRegisters, schedule->sram,
+                                      getRoles(*schedule, &getContext()));
+  auto forward = dyn_cast<attn::ForwardOp>(op.getOperation());
+  if (failed(forward ? convertForward(func, forward, attr)
+                     : convertBackward(
+                           func, cast<attn::BackwardOp>(op.getOperation()),
+                           attr)))
+    return failure();
   func.erase();
   return success();
 }

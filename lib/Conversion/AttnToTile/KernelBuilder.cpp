@@ -9,10 +9,10 @@
 #include "KernelBuilder.h"
 
 #include "MaskSets.h"
+#include "RegionCloner.h"
 
 #include "flashc/Dialect/Tile/IR/BuildMap.h"
 
-#include "mlir/IR/IRMapping.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -58,9 +58,6 @@ private:
   SmallVector<Value> buildStep(Value block, ValueRange carried);
   Value buildScores(Value keys, Value firstKey);
   Value buildScoreFunction(Value scores, Value firstKey);
-  void buildCaptureEnds();
-  Value buildExtract(tensor::ExtractOp extract, const IRMapping &mapping);
-  Value cloneScoreRegion(Value score, Value row, Value key);
   /// The softmax's scale: the op's, or 1 where a score function comes between.
   FloatAttr softmaxScale() {
     return b.getF32FloatAttr(op.hasScore() ? 1.0f : float(op.getScaleValue()));
@@ -74,7 +71,7 @@ private:
   Type element;
   int64_t kv;                // rows of a key block
   int64_t headDim, valueDim; // padded
-  SmallVector<SmallVector<Value>> captureEnds;
+  std::optional<RegionCloner> cloner;
   Value batch, head, keyHead, firstRow, queries, sq, sk, keyLength, limit;
 };
 
@@ -114,7 +111,7 @@ void KernelBuilder::buildProgram() {
   sq = dim(views.query, 2);
   sk = dim(views.key, 2);
   keyLength = buildKeyLength();
-  buildCaptureEnds();
+  cloner.emplace(b, views.captures);
 }
 
 Value KernelBuilder::load(Value view, Value head, Value row, int64_t rows,
@@ -133,55 +130,14 @@ Value KernelBuilder::castTile(Value input, Type type) {
   })[0];
 }
 
-/// The last index of each dimension of each captured tensor.
-void KernelBuilder::buildCaptureEnds() {
-  for (Value capture : views.captures) {
-    SmallVector<Value> &ends = captureEnds.emplace_back();
-    for (int64_t i = 0; i < cast<MemRefType>(capture.getType()).getRank(); ++i)
-      ends.push_back(b.createOrFold<arith::SubIOp>(dim(capture, i), index(1)));
-  }
-}
-
-/// `tensor.extract` of a score region. Rows and keys past the ends are computed
-/// too (nobody reads their scores), and a score function may compute any index,
-/// so indices are kept inside. The op's own arguments are never negative.
-Value KernelBuilder::buildExtract(tensor::ExtractOp extract,
-                                  const IRMapping &mapping) {
-  unsigned capture =
-      cast<BlockArgument>(extract.getTensor()).getArgNumber() - 5;
-  SmallVector<Value> indices;
-  for (auto [i, end] :
-       llvm::zip_equal(extract.getIndices(), captureEnds[capture])) {
-    Value inside = arith::MinSIOp::create(b, mapping.lookup(i), end);
-    if (!isa<BlockArgument>(i))
-      inside = arith::MaxSIOp::create(b, inside, index(0));
-    indices.push_back(inside);
-  }
-  return memref::LoadOp::create(b, views.captures[capture], indices);
-}
-
-/// The score region's ops on one scaled score.
-Value KernelBuilder::cloneScoreRegion(Value score, Value row, Value key) {
-  Block &region = op.getScore().front();
-  IRMapping mapping;
-  mapping.map(region.getArguments().take_front(5),
-              ValueRange{score, batch, head, row, key});
-  mapping.map(region.getArguments().drop_front(5), ValueRange(views.captures));
-  for (Operation &inner : region.without_terminator()) {
-    if (auto extract = dyn_cast<tensor::ExtractOp>(inner))
-      mapping.map(extract.getResult(), buildExtract(extract, mapping));
-    else
-      b.clone(inner, mapping);
-  }
-  return mapping.lookup(region.getTerminator()->getOperand(0));
-}
-
 /// score(scale * s) for each element.
 Value KernelBuilder::buildScoreFunction(Value scores, Value firstKey) {
   auto body = [&](ValueRange args) {
     Value scale = tile::buildF32(b, float(op.getScaleValue()));
     Value scaled = arith::MulFOp::create(b, args[0], scale);
-    return SmallVector<Value>{cloneScoreRegion(scaled, args[1], args[2])};
+    Value scalars[] = {scaled, batch, head, args[1], args[2]};
+    return SmallVector<Value>{
+        cloner->clone(op.getScore().front(), scalars)};
   };
   return tile::buildMap(b, scores.getType(), scores, {firstRow, firstKey},
                         body)[0];
@@ -190,7 +146,7 @@ Value KernelBuilder::buildScoreFunction(Value scores, Value firstKey) {
 Value KernelBuilder::buildScores(Value keys, Value firstKey) {
   Value zero = tile::buildSplat(b, {schedule.getQ(), kv}, 0.0f);
   Value scores =
-      tile::DotOp::create(b, queries, keys, zero, /*transpose_b=*/true,
+      tile::DotOp::create(b, queries, keys, zero, /*transpose_a=*/false, /*transpose_b=*/true,
                           /*guarded=*/false);
   if (op.hasScore())
     scores = buildScoreFunction(scores, firstKey);
@@ -200,7 +156,7 @@ Value KernelBuilder::buildScores(Value keys, Value firstKey) {
       });
   return tile::MaskOp::create(b, scores.getType(), scores, firstRow, firstKey,
                               ValueRange{sq, keyLength},
-                              b.getArrayAttr(setAttrs));
+                              b.getArrayAttr(setAttrs), /*transposed=*/false);
 }
 
 /// One key block: (acc, m, l) to (acc', m', l').
@@ -224,7 +180,7 @@ SmallVector<Value> KernelBuilder::buildStep(Value block, ValueRange carried) {
   // some rows of a block only.
   bool hidesSome = sets.size() != 1 || sets.front().getNumConstraints() > 1;
   Value next =
-      tile::DotOp::create(b, probs, values, scaled, /*transpose_b=*/false,
+      tile::DotOp::create(b, probs, values, scaled, /*transpose_a=*/false, /*transpose_b=*/false,
                           /*guarded=*/hidesSome);
   return {next, update.getNewMax(), update.getNewSum()};
 }

@@ -34,6 +34,7 @@ public:
   /// keeps the number of sets small.
   Disjunction normalise(Attribute mask, bool negated);
   AffineExpr insideKeyLength() const { return keyLength - 1 - j; }
+  AffineExpr insideQueries() const { return sq - 1 - i; }
 
 private:
   AffineExpr offset(Align align) const {
@@ -167,14 +168,16 @@ Disjunction MaskNormaliser::normalise(Attribute mask, bool negated) {
 }
 } // namespace
 
-SmallVector<IntegerSet> maskToSets(Attribute mask, MLIRContext *context) {
+SmallVector<IntegerSet> maskToSets(Attribute mask, MLIRContext *context,
+                                   bool boundQueries) {
   MaskNormaliser normaliser(context);
   Disjunction sets = {{}};
   if (mask)
     sets = normaliser.normalise(mask, /*negated=*/false);
   Disjunction bounded;
   for (Conjunction &planes : sets)
-    if (addPlane(planes, normaliser.insideKeyLength()))
+    if (addPlane(planes, normaliser.insideKeyLength()) &&
+        (!boundQueries || addPlane(planes, normaliser.insideQueries())))
       addSet(bounded, std::move(planes));
   SmallVector<IntegerSet> result;
   for (const Conjunction &planes : bounded)

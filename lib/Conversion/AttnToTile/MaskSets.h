@@ -17,9 +17,10 @@ enum MaskSymbol : unsigned {
 };
 
 /// The keys that `mask` (null: all) lets through, each set with `j < key
-/// length`. No set at all: no key is visible.
+/// length` and, with `boundQueries`, `i < Sq`. No set at all: no key is visible.
 llvm::SmallVector<mlir::IntegerSet> maskToSets(mlir::Attribute mask,
-                                               mlir::MLIRContext *context);
+                                               mlir::MLIRContext *context,
+                                               bool boundQueries = false);
 
 /// Whether later rows see more keys than earlier ones, as under a causal mask.
 bool laterRowsSeeMore(llvm::ArrayRef<mlir::IntegerSet> sets);

@@ -29,7 +29,8 @@ bool KernelConverter::isReadAsFragment(Value tile) {
 }
 
 LogicalResult KernelConverter::convertLoad(tile::LoadOp op) {
-  warp::BufferType type = bufferType(op, op.getTile().getType());
+  warp::BufferType type =
+      bufferType(op, cast<RankedTensorType>(op.getTile().getType()));
   if (!type)
     return failure();
   // In a loop the buffer's readers of the last iteration come first.
@@ -123,7 +124,8 @@ LogicalResult KernelConverter::convertStore(tile::StoreOp op) {
                               lookup(op.getRow()));
     return success();
   }
-  warp::BufferType type = bufferType(op, op.getTile().getType());
+  warp::BufferType type =
+      bufferType(op, cast<RankedTensorType>(op.getTile().getType()));
   if (!type)
     return failure();
   // The buffer may share bytes with tiles that other warps still read, or that

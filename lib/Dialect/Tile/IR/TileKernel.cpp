@@ -36,16 +36,18 @@ LogicalResult checkArgument(KernelOp kernel, unsigned i, Type type) {
                                 << ", but the last stride of a view is 1; copy "
                                    "the tensor or say so in its layout";
   bool isTensor = view.getRank() == 4 && isa<FloatType>(view.getElementType());
-  if (i == 0 && !isTensor)
+  if (i == 0 && !isTensor && !kernel.getGrid())
     return kernel.emitOpError()
            << "argument #0 has type " << view
            << ", but it is Q, which gives the grid: a 4-D view (batch, "
               "head, length, head dim) of f16, bf16 or f32";
   bool isRows = view.getRank() == 3 && view.getElementType().isF32();
-  if (kernel.getArgAttr(i, kOutputAttr) && !isTensor && !isRows)
+  bool isFlat = view.getRank() == 1 && isa<FloatType>(view.getElementType());
+  if (kernel.getArgAttr(i, kOutputAttr) && !isTensor && !isRows && !isFlat)
     return kernel.emitOpError()
            << "output #" << i << " has type " << view
-           << ", but an output is a 4-D view or a 3-D view of f32";
+           << ", but an output is a 4-D view, a 3-D view of f32 or a 1-D view "
+              "of floats";
   return success();
 }
 
@@ -59,7 +61,7 @@ int64_t getLoadedBytes(KernelOp kernel) {
     if (isInRedo(op))
       return;
     if (auto load = dyn_cast<LoadOp>(op)) {
-      auto type = load.getTile().getType();
+      auto type = cast<RankedTensorType>(load.getTile().getType());
       int64_t bytes = getBytes(type.getShape(), type.getElementType());
       if (auto loop = load->getParentOfType<scf::ForOp>())
         loops[loop] += bytes;
@@ -119,6 +121,21 @@ LogicalResult RolesAttr::verify(function_ref<InFlightDiagnostic()> emitError,
   return success();
 }
 
+LogicalResult GridAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                               ArrayRef<int64_t> batch, ArrayRef<int64_t> heads,
+                               ArrayRef<int64_t> blocks, int64_t rows) {
+  for (ArrayRef<int64_t> place : {batch, heads, blocks})
+    if (!place.empty() && (place.size() != 2 || place[0] < 0 || place[1] < 0))
+      return emitError() << "expects a place to be [argument, dimension] or "
+                            "[], but got ["
+                         << place << "]; write [1, 2] for dimension 2 of "
+                                     "argument 1";
+  if (rows < 1 || rows > kMaxTileSize)
+    return emitError() << "expects 1 to " << kMaxTileSize
+                       << " rows of a block, but got " << rows;
+  return success();
+}
+
 LogicalResult StreamType::verify(function_ref<InFlightDiagnostic()> emitError,
                                  ArrayRef<int64_t> shape, Type elementType) {
   auto isSize = [](int64_t size) { return size >= 1 && size <= kMaxTileSize; };
@@ -129,6 +146,31 @@ LogicalResult StreamType::verify(function_ref<InFlightDiagnostic()> emitError,
   if (!elementType.isF16() && !elementType.isBF16() && !elementType.isF32())
     return emitError() << "expects f16, bf16 or f32 elements, but got "
                        << elementType;
+  return success();
+}
+
+GridAttr KernelOp::getGridOrDefault() {
+  if (GridAttr grid = getGridAttr())
+    return grid;
+  return GridAttr::get(getContext(), {0, 0}, {0, 1}, {0, 2},
+                       getSchedule().getQ());
+}
+
+static LogicalResult checkGrid(KernelOp kernel) {
+  GridAttr grid = kernel.getGridOrDefault();
+  ArrayRef<Type> types = kernel.getArgumentTypes();
+  for (ArrayRef<int64_t> place :
+       {grid.getBatch(), grid.getHeads(), grid.getBlocks()}) {
+    if (place.empty())
+      continue;
+    bool exists = place[0] < int64_t(types.size()) &&
+                  place[1] < cast<MemRefType>(types[place[0]]).getRank();
+    if (!exists)
+      return kernel.emitOpError()
+             << "has the grid " << grid << ", but there is no dimension "
+             << place[1] << " of an argument #" << place[0]
+             << "; name one that is there";
+  }
   return success();
 }
 
@@ -144,19 +186,30 @@ LogicalResult KernelOp::verify() {
   for (auto [i, type] : llvm::enumerate(getArgumentTypes()))
     if (failed(checkArgument(*this, i, type)))
       return failure();
-  return success();
+  return checkGrid(*this);
+}
+
+/// The view that `op` writes; null: none.
+static Value getWritten(Operation *op) {
+  if (auto store = dyn_cast<StoreOp>(op))
+    return store.getView();
+  if (auto accumulate = dyn_cast<AccumulateOp>(op))
+    return accumulate.getView();
+  if (auto scatter = dyn_cast<ScatterOp>(op))
+    return scatter.getMemory();
+  return {};
 }
 
 LogicalResult KernelOp::verifyRegions() {
-  auto check = [&](StoreOp store) {
-    auto argument = dyn_cast<BlockArgument>(store.getView());
+  auto check = [&](Operation *op) {
+    auto argument = dyn_cast_if_present<BlockArgument>(getWritten(op));
     bool isArgument = argument && argument.getOwner() == &getBody().front();
     if (!isArgument || getArgAttr(argument.getArgNumber(), kOutputAttr))
       return WalkResult::advance();
     InFlightDiagnostic diagnostic =
         emitOpError() << "argument #" << argument.getArgNumber()
                       << " is written but has no tile.output; add it";
-    diagnostic.attachNote(store.getLoc()) << "written here";
+    diagnostic.attachNote(op->getLoc()) << "written here";
     return WalkResult::interrupt();
   };
   if (walk(check).wasInterrupted())

@@ -47,3 +47,42 @@ void StreamType::print(AsmPrinter &p) const {
   p.printDimensionList(getShape());
   p << 'x' << getElementType() << '>';
 }
+
+// #tile.grid<batch = [1, 0], heads = [], blocks = [1, 2], rows = 64>
+Attribute GridAttr::parse(AsmParser &parser, Type) {
+  SmallVector<int64_t> places[3];
+  int64_t rows = 0;
+  llvm::SMLoc loc = parser.getCurrentLocation();
+  if (parser.parseLess())
+    return {};
+  for (auto [name, place] : llvm::zip_equal(
+           ArrayRef<StringRef>{"batch", "heads", "blocks"}, places)) {
+    auto parseNumber = [&, &place = place] {
+      return parser.parseInteger(place.emplace_back());
+    };
+    if (parser.parseKeyword(name) || parser.parseEqual() ||
+        parser.parseCommaSeparatedList(AsmParser::Delimiter::Square,
+                                       parseNumber) ||
+        parser.parseComma())
+      return {};
+  }
+  if (parser.parseKeyword("rows") || parser.parseEqual() ||
+      parser.parseInteger(rows) || parser.parseGreater())
+    return {};
+  return parser.getChecked<GridAttr>(loc, parser.getContext(),
+                                     ArrayRef(places[0]), ArrayRef(places[1]),
+                                     ArrayRef(places[2]), rows);
+}
+
+void GridAttr::print(AsmPrinter &p) const {
+  auto printPlace = [&](StringRef name, ArrayRef<int64_t> place) {
+    p << name << " = [";
+    llvm::interleaveComma(place, p);
+    p << "], ";
+  };
+  p << '<';
+  printPlace("batch", getBatch());
+  printPlace("heads", getHeads());
+  printPlace("blocks", getBlocks());
+  p << "rows = " << getRows() << '>';
+}

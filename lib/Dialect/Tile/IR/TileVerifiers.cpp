@@ -77,12 +77,31 @@ LogicalResult flashc::tile::checkStatic(Operation *op) {
                  succeeded(check(op->getResults(), "result")));
 }
 
+/// Values of a 3-D view: one a row, or a row of them.
+static LogicalResult checkRowValues(Operation *op, RankedTensorType type,
+                                    MemRefType view) {
+  if (type.getElementType() != view.getElementType())
+    return op->emitOpError()
+           << "moves tiles of " << type.getElementType()
+           << " but the view holds " << view.getElementType()
+           << "; convert with tile.map";
+  if (type.getRank() == 1 || (type.getRank() == 2 && type.getDimSize(0) == 1))
+    return success();
+  return op->emitOpError() << "reads a 3-D view, which has one value a row, as "
+                           << type << "; use a tile of rank 1 or of one row";
+}
+
 LogicalResult LoadOp::verify() {
-  auto type = getTile().getType();
+  auto type = cast<RankedTensorType>(getTile().getType());
   if (failed(checkStatic(*this)))
     return failure();
+  if (cast<MemRefType>(getView().getType()).getRank() == 3)
+    return checkRowValues(*this, type, cast<MemRefType>(getView().getType()));
+  if (type.getRank() != 2)
+    return emitOpError() << "reads a 4-D view as " << type
+                         << ", but its blocks have rank 2; load rows x columns";
   return checkBlockOfView(*this, type.getShape(), type.getElementType(),
-                          getView().getType());
+                          cast<MemRefType>(getView().getType()));
 }
 
 LogicalResult StreamOp::verify() {
@@ -135,15 +154,19 @@ LogicalResult DotOp::verify() {
                          << lhs.getElementType() << " and "
                          << rhs.getElementType()
                          << "; convert one with tile.map";
+  int64_t m = lhs.getDimSize(getTransposeA() ? 1 : 0);
+  int64_t depth = lhs.getDimSize(getTransposeA() ? 0 : 1);
   int64_t k = rhs.getDimSize(getTransposeB() ? 1 : 0);
   int64_t n = rhs.getDimSize(getTransposeB() ? 0 : 1);
-  if (lhs.getDimSize(1) != k)
-    return emitOpError() << "sums over " << lhs.getDimSize(1)
-                         << " columns of A but " << k
+  if (depth != k)
+    return emitOpError() << "sums over " << depth
+                         << (getTransposeA() ? " rows" : " columns")
+                         << " of A but " << k
                          << (getTransposeB() ? " columns" : " rows")
-                         << " of B; pad both alike or change transpose_b";
-  if (acc.getDimSize(0) != lhs.getDimSize(0) || acc.getDimSize(1) != n)
-    return emitOpError() << "has a product of " << lhs.getDimSize(0) << "x" << n
+                         << " of B; pad both alike or change transpose_a or "
+                            "transpose_b";
+  if (acc.getDimSize(0) != m || acc.getDimSize(1) != n)
+    return emitOpError() << "has a product of " << m << "x" << n
                          << " but an accumulator of " << acc.getDimSize(0)
                          << "x" << acc.getDimSize(1) << "; make them equal";
   return success();
@@ -174,10 +197,12 @@ LogicalResult MaskOp::verify() {
         return emitOpError()
                << "set #" << i << " has the inequality " << toString(e)
                << " >= 0, which is not linear; masks are unions of bands";
-      if (std::abs(linear->key) > 1)
+      int64_t inner = getTransposed() ? linear->row : linear->key;
+      if (std::abs(inner) > 1)
         return emitOpError()
-               << "set #" << i << " has the coefficient " << linear->key
-               << " for j, but it is -1, 0 or 1; divide the inequality by it";
+               << "set #" << i << " has the coefficient " << inner << " for "
+               << (getTransposed() ? "i" : "j")
+               << ", but it is -1, 0 or 1; divide the inequality by it";
     }
   }
   return success();
@@ -194,6 +219,48 @@ LogicalResult SoftmaxUpdateOp::verify() {
                          << lazy.getValueAsDouble()
                          << "; leave it out to follow every maximum";
   return success();
+}
+
+/// A value for each row of a block, or for each column of it.
+static LogicalResult checkRowsOrColumns(Operation *op, RankedTensorType block,
+                                        RankedTensorType values,
+                                        StringRef name) {
+  bool isRows =
+      values.getRank() == 1 && values.getDimSize(0) == block.getDimSize(0);
+  bool isColumns =
+      values.getRank() == 2 &&
+      values.getShape() == ArrayRef<int64_t>{1, block.getDimSize(1)};
+  if (isRows || isColumns)
+    return success();
+  return op->emitOpError() << "expects one " << name << " for each row or, as "
+                           << "a tile of one row, for each column of " << block
+                           << ", but has " << values
+                           << "; slice both with the same blocks";
+}
+
+LogicalResult ProbsOp::verify() {
+  return success(
+      succeeded(checkStatic(*this)) &&
+      succeeded(checkRowsOrColumns(*this, getScores().getType(),
+                                   cast<RankedTensorType>(getLse().getType()),
+                                   "log-sum-exp")) &&
+      succeeded(checkScale(*this, getScale().convertToFloat())));
+}
+
+LogicalResult ProbsGradientOp::verify() {
+  return success(
+      succeeded(checkStatic(*this)) &&
+      succeeded(checkRowsOrColumns(*this, getProbs().getType(),
+                                   cast<RankedTensorType>(getDelta().getType()),
+                                   "delta")));
+}
+
+LogicalResult AccumulateOp::verify() {
+  if (failed(checkStatic(*this)))
+    return failure();
+  auto type = cast<RankedTensorType>(getTile().getType());
+  return checkBlockOfView(*this, type.getShape(), type.getElementType(),
+                          cast<MemRefType>(getView().getType()));
 }
 
 LogicalResult RescaleOp::verify() {

@@ -3,7 +3,8 @@
 // Part of tile-expand-softmax. In: tile.mask. Out: a tile.map that selects
 // -inf. What does not depend on the element is computed outside the map;
 // inside, a set is one comparison with the least upper bound of j and one with
-// its greatest lower bound, both of which depend on the row alone.
+// its greatest lower bound, both of which depend on the row alone. In a
+// transposed mask rows of the tile are keys: there j is i, and the row is j.
 //
 //===----------------------------------------------------------------------===//
 #include "flashc/Dialect/Tile/IR/AffineSets.h"
@@ -82,7 +83,9 @@ void MaskExpander::tighten(RowBounds &bounds, int64_t coefficient, Value base,
 
 SetBounds MaskExpander::buildOutside(IntegerSet set) {
   SetBounds bounds;
-  for (const LinearInequality &e : getLinearInequalities(set)) {
+  for (LinearInequality &e : getLinearInequalities(set)) {
+    if (op.getTransposed())
+      std::swap(e.row, e.key);
     if (e.key < 0) // j <= row * i + base
       tighten(bounds.upper, e.row, buildBase(e, 1), /*isUpper=*/true);
     else if (e.key > 0) // j >= -row * i - base
@@ -153,8 +156,10 @@ Value MaskExpander::expand() {
       return {hidden};
     return {arith::SelectOp::create(b, visible, args[0], hidden)};
   };
-  return buildMap(b, op.getType(), op.getScores(), {op.getRow(), op.getCol()},
-                  body)[0];
+  SmallVector<Value> origin = {op.getRow(), op.getCol()};
+  if (op.getTransposed())
+    std::swap(origin[0], origin[1]);
+  return buildMap(b, op.getType(), op.getScores(), origin, body)[0];
 }
 
 /// s where (i, j) lies in some set, else -inf.

@@ -36,6 +36,8 @@ struct TileExpandSoftmax : impl::TileExpandSoftmaxBase<TileExpandSoftmax> {
         return checkBase(update);
       if (auto finish = dyn_cast<FinishOp>(op))
         return checkBase(finish);
+      if (auto probs = dyn_cast<ProbsOp>(op))
+        return checkBase(probs);
       return WalkResult::advance();
     };
     if (getOperation()->walk(check).wasInterrupted())
@@ -43,6 +45,7 @@ struct TileExpandSoftmax : impl::TileExpandSoftmaxBase<TileExpandSoftmax> {
     RewritePatternSet patterns(&getContext());
     populateExpandMaskPatterns(patterns);
     populateExpandSoftmaxPatterns(patterns);
+    populateExpandProbsPatterns(patterns);
     if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
       signalPassFailure();
   }

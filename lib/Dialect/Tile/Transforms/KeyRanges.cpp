@@ -5,7 +5,8 @@
 // bounds the key j from one side; over the rows of a query block its weakest
 // and its tightest bound stand at the first or at the last row, by the sign of
 // r. The weakest bounds of a set give the keys that some row may see, the
-// tightest those that every row sees.
+// tightest those that every row sees. For a transposed mask keys and rows change
+// places: a key block is fixed, and the loop is over query blocks.
 //
 //===----------------------------------------------------------------------===//
 #include "KeyRanges.h"
@@ -42,6 +43,7 @@ public:
 
 private:
   enum class Over { SomeRow, EveryRow };
+  SmallVector<LinearInequality> getInequalities(IntegerSet set);
   BlockRange buildSetRange(ArrayRef<LinearInequality> set, Over over);
   Value buildBound(const LinearInequality &e, int64_t sign, Over over);
   BlockRange buildHull(ArrayRef<BlockRange> ranges);
@@ -78,8 +80,10 @@ RangeBuilder::RangeBuilder(ImplicitLocOpBuilder &b, MaskOp mask,
                            Value queryLength, BlockRange loop)
     : b(b), mask(mask), loop(loop) {
   blockKeys = mask.getType().getDimSize(1);
-  firstRow = mask.getRow();
-  endRow = min(add(firstRow, index(mask.getType().getDimSize(0))), queryLength);
+  firstRow = mask.getTransposed() ? mask.getCol() : mask.getRow();
+  endRow = add(firstRow, index(mask.getType().getDimSize(0)));
+  if (queryLength)
+    endRow = min(endRow, queryLength);
 }
 
 Value RangeBuilder::max(Value x, Value y) {
@@ -131,6 +135,15 @@ Value RangeBuilder::buildBound(const LinearInequality &e, int64_t sign,
   if (!sum)
     return index(constant);
   return constant == 0 ? sum : add(sum, index(constant));
+}
+
+/// Those of a set, with `key` for what the loop is over.
+SmallVector<LinearInequality> RangeBuilder::getInequalities(IntegerSet set) {
+  SmallVector<LinearInequality> list = getLinearInequalities(set);
+  if (mask.getTransposed())
+    for (LinearInequality &e : list)
+      std::swap(e.row, e.key);
+  return list;
 }
 
 /// The blocks of one set, inside the loop's range.
@@ -212,7 +225,7 @@ KeyRanges RangeBuilder::build() {
   SmallVector<BlockRange> any, full;
   bool bounded = false; // some set has a lower bound
   for (Attribute attr : mask.getSets()) {
-    auto set = getLinearInequalities(cast<IntegerSetAttr>(attr).getValue());
+    auto set = getInequalities(cast<IntegerSetAttr>(attr).getValue());
     bounded |= llvm::any_of(set, [](auto &e) { return e.key > 0; });
     any.push_back(buildSetRange(set, Over::SomeRow));
     full.push_back(buildSetRange(set, Over::EveryRow));

@@ -22,8 +22,9 @@ namespace flashc::tile {
 #include "Tile/TilePasses.h.inc"
 
 namespace {
-/// The one mask of `loop` whose keys are block * Bc + c and whose rows and
-/// symbols stand outside; null where there is none such.
+/// The one mask of `loop` whose keys (queries, if transposed) are block * Bc + c
+/// and whose rows (keys) and symbols stand outside; null where there is none
+/// such.
 MaskOp findMask(scf::ForOp loop) {
   if (!isConstantIntValue(loop.getStep(), 1))
     return {};
@@ -31,11 +32,14 @@ MaskOp findMask(scf::ForOp loop) {
   if (masks.size() != 1)
     return {};
   MaskOp mask = masks.front();
-  auto firstKey = mask.getCol().getDefiningOp<arith::MulIOp>();
+  bool transposed = mask.getTransposed();
+  Value inner = transposed ? mask.getRow() : mask.getCol();
+  Value outer = transposed ? mask.getCol() : mask.getRow();
+  auto firstKey = inner.getDefiningOp<arith::MulIOp>();
   bool isBlock =
       firstKey && firstKey.getLhs() == loop.getInductionVar() &&
       isConstantIntValue(firstKey.getRhs(), mask.getType().getDimSize(1));
-  bool outside = loop.isDefinedOutsideOfLoop(mask.getRow()) &&
+  bool outside = loop.isDefinedOutsideOfLoop(outer) &&
                  llvm::all_of(mask.getSymbols(), [&](Value symbol) {
                    return loop.isDefinedOutsideOfLoop(symbol);
                  });
@@ -60,6 +64,8 @@ scf::ForOp cloneLoop(ImplicitLocOpBuilder &b, scf::ForOp loop, BlockRange range,
     }
     for (DotOp dot : copy.getBody()->getOps<DotOp>())
       dot.setGuarded(false);
+    for (ProbsGradientOp gradient : copy.getBody()->getOps<ProbsGradientOp>())
+      gradient.setGuarded(false);
   }
   return copy;
 }
@@ -96,6 +102,10 @@ struct TileSplitLoops : impl::TileSplitLoopsBase<TileSplitLoops> {
         loops.push_back({loop, mask});
     });
     for (auto [loop, mask] : loops) {
+      if (mask.getTransposed()) {
+        splitLoop(loop, mask, Value());
+        continue;
+      }
       auto kernel = loop->getParentOfType<KernelOp>();
       ImplicitLocOpBuilder b(loop.getLoc(), loop);
       Value two = arith::ConstantIndexOp::create(b, 2);

@@ -41,6 +41,8 @@ SmallVector<Chain> findChains(Block &block) {
 
 /// Whether `load` reads block number `loop`'s induction variable.
 bool readsBlock(LoadOp load, scf::ForOp loop) {
+  if (cast<MemRefType>(load.getView().getType()).getRank() != 4)
+    return false; // a stream is of blocks of rows
   auto row = load.getRow().getDefiningOp<arith::MulIOp>();
   return row && row.getLhs() == loop.getInductionVar() &&
          isConstantIntValue(row.getRhs(),
@@ -90,7 +92,7 @@ void streamChain(Chain &chain, DominanceInfo &dominance) {
     if (series.empty())
       continue;
     ImplicitLocOpBuilder b(first.getLoc(), firstLoop);
-    auto tileType = first.getTile().getType();
+    auto tileType = cast<RankedTensorType>(first.getTile().getType());
     auto streamType = StreamType::get(b.getContext(), tileType.getShape(),
                                       tileType.getElementType());
     Value stream =

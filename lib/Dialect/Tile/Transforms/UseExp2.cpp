@@ -47,7 +47,7 @@ struct TileUseExp2 : impl::TileUseExp2Base<TileUseExp2> {
 
 void populateUseExp2Patterns(RewritePatternSet &patterns) {
   patterns
-      .add<FoldLog2eIntoScale<SoftmaxUpdateOp>, FoldLog2eIntoScale<FinishOp>>(
-          patterns.getContext());
+      .add<FoldLog2eIntoScale<SoftmaxUpdateOp>, FoldLog2eIntoScale<FinishOp>,
+           FoldLog2eIntoScale<ProbsOp>>(patterns.getContext());
 }
 } // namespace flashc::tile

@@ -14,6 +14,8 @@ void populateExpandMaskPatterns(mlir::RewritePatternSet &patterns);
 /// `softmax_update` (with the rescales of its accumulators), `rescale` and
 /// `finish` to maps, reductions and branches; needs base two.
 void populateExpandSoftmaxPatterns(mlir::RewritePatternSet &patterns);
+/// `probs` and `probs_gradient` to maps; needs base two.
+void populateExpandProbsPatterns(mlir::RewritePatternSet &patterns);
 } // namespace flashc::tile
 
 #endif // FLASHC_DIALECT_TILE_TRANSFORMS_PATTERNS_H

@@ -1,0 +1,101 @@
+// Used by convert-attn-to-tile: the arrays that the kernels of one attn.backward
+// share.
+#include "BackwardKernel.h"
+
+#include "KernelBuilder.h"
+
+using namespace mlir;
+
+namespace flashc {
+
+std::string BufferList::gradientOf(int64_t capture) {
+  return "dcapture" + std::to_string(capture);
+}
+std::string BufferList::sumOf(int64_t capture) {
+  return gradientOf(capture) + "_sum";
+}
+
+void BufferList::add(std::string name, MemRefType type,
+                     DictionaryAttr attributes) {
+  names.push_back(std::move(name));
+  list[names.back()] = {type, attributes};
+}
+
+/// `sizes` are words of `tile.workspace`. With `zeroed` it holds zeros before
+/// the first kernel.
+void BufferList::addWorkspace(std::string name, RankedTensorType type,
+                              ArrayRef<std::string> sizes, bool zeroed) {
+  Builder b(type.getContext());
+  SmallVector<StringRef> words(sizes.begin(), sizes.end());
+  SmallVector<NamedAttribute> attributes = {
+      b.getNamedAttr("tile.workspace", b.getStrArrayAttr(words))};
+  if (zeroed)
+    attributes.push_back(b.getNamedAttr("tile.zeroed", b.getUnitAttr()));
+  MemRefType view = type.getRank() == 4
+                        ? getViewType(type, attn::Layout::BHSD)
+                        : getRowViewType(type);
+  add(std::move(name), view, b.getDictionaryAttr(attributes));
+}
+
+BufferList::BufferList(func::FuncOp func, attn::BackwardOp op) {
+  auto tensorOf = [](Value value) {
+    return cast<RankedTensorType>(value.getType());
+  };
+  auto addOperand = [&](std::string name, Value operand, MemRefType type) {
+    unsigned argument = cast<BlockArgument>(operand).getArgNumber();
+    add(std::move(name), type, func.getArgAttrDict(argument));
+  };
+  auto addTensor = [&](StringRef name, Value operand) {
+    addOperand(name.str(), operand,
+               getViewType(tensorOf(operand), op.getLayout()));
+  };
+  auto addRows = [&](StringRef name, Value operand) {
+    addOperand(name.str(), operand, getRowViewType(tensorOf(operand)));
+  };
+  auto addFlat = [&](std::string name, Value operand) {
+    addOperand(std::move(name), operand,
+               MemRefType::get(tensorOf(operand).getShape(),
+                               tensorOf(operand).getElementType()));
+  };
+  addTensor("q", op.getQuery());
+  addTensor("k", op.getKey());
+  addTensor("v", op.getValue());
+  addTensor("o", op.getOutput());
+  addRows("lse", op.getLse());
+  addTensor("do", op.getOutputGradient());
+  if (op.getLseGradient())
+    addRows("dlse", op.getLseGradient());
+  if (op.getKvLengths())
+    addFlat("kv_lengths", op.getKvLengths());
+  for (auto [i, capture] : llvm::enumerate(op.getCaptures())) {
+    captures.push_back("capture" + std::to_string(i));
+    addFlat(captures.back(), capture);
+  }
+  for (auto [name, result] :
+       llvm::zip_equal(ArrayRef<StringRef>{"dq", "dk", "dv"},
+                       op.getResults().take_front(3)))
+    add(name.str(), getViewType(tensorOf(result), op.getLayout()));
+  int64_t any = ShapedType::kDynamic;
+  for (int64_t capture : op.getGradients()) {
+    auto type = tensorOf(op.getCaptures()[capture]);
+    add(gradientOf(capture), MemRefType::get({any}, type.getElementType()));
+  }
+  Type f32 = Float32Type::get(op.getContext());
+  addWorkspace("delta", RankedTensorType::get({any, any, any}, f32),
+               {"batch", "heads", "queries"}, /*zeroed=*/false);
+  int64_t headDim = op.getHeadDim();
+  addWorkspace("dq_sum", RankedTensorType::get({any, any, any, headDim}, f32),
+               {"batch", "heads", "queries", std::to_string(headDim)},
+               /*zeroed=*/true);
+}
+
+void BufferList::addSums(int64_t capture, bool forEachHead) {
+  int64_t any = ShapedType::kDynamic;
+  Builder b(list.front().second.type.getContext());
+  addWorkspace(sumOf(capture),
+               RankedTensorType::get({any, any, any}, b.getF32Type()),
+               {forEachHead ? "batch" : "1", forEachHead ? "kv_heads" : "1",
+                "capture " + std::to_string(capture)},
+               /*zeroed=*/true);
+}
+} // namespace flashc

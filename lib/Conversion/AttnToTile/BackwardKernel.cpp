@@ -1,0 +1,242 @@
+//===- BackwardKernel.cpp - A kernel of the backward, and its blocks ------===//
+//
+// Used by convert-attn-to-tile. The parts that the kernels of an attn.backward
+// are put together from. Scores stand with a row for each key and a column for
+// each query: then P and dS are the left factors of dV = P dO and dK = dS Q as
+// they come, and only dQ = dS^T K needs a transposed one.
+//
+//===----------------------------------------------------------------------===//
+#include "BackwardKernel.h"
+
+#include "MaskSets.h"
+
+#include "flashc/Analysis/Schedule.h"
+
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+
+namespace flashc {
+
+BackwardKernel::BackwardKernel(OpBuilder &builder, attn::BackwardOp op,
+                               const BufferList &buffers,
+                               tile::ScheduleAttr schedule,
+                               ArrayRef<IntegerSet> sets)
+    : b(op.getLoc(), builder), op(op), buffers(buffers), schedule(schedule),
+      sets(sets), element(op.getQuery().getType().getElementType()),
+      q(schedule.getQ()), kv(schedule.getKv()),
+      headDim(llvm::alignTo(op.getHeadDim(), kTileColumnStep)),
+      valueDim(llvm::alignTo(op.getValueHeadDim(), kTileColumnStep)) {}
+
+void BackwardKernel::begin(StringRef name, ArrayRef<std::string> arguments,
+                           ArrayRef<std::string> outputs, Place batchPlace,
+                           Place headsPlace, Place blocksPlace, int64_t rows) {
+  SmallVector<std::string> all(arguments);
+  llvm::append_range(all, outputs);
+  SmallVector<Type> types;
+  SmallVector<Attribute> attributes;
+  for (auto [i, argument] : llvm::enumerate(all)) {
+    const Buffer &buffer = buffers.get(argument);
+    types.push_back(buffer.type);
+    NamedAttrList list(buffer.attributes);
+    list.set("tile.argument", b.getStringAttr(argument));
+    if (i >= arguments.size())
+      list.set("tile.output", b.getUnitAttr());
+    attributes.push_back(list.getDictionary(b.getContext()));
+  }
+  auto place = [&](Place at) -> SmallVector<int64_t> {
+    auto found = llvm::find(all, at.buffer);
+    if (found == all.end())
+      return {};
+    return {int64_t(found - all.begin()), at.dim};
+  };
+  auto grid = tile::GridAttr::get(b.getContext(), place(batchPlace),
+                                  place(headsPlace), place(blocksPlace), rows);
+  auto kernel = tile::KernelOp::create(
+      b, b.getStringAttr(name),
+      TypeAttr::get(b.getFunctionType(types, {})), schedule, grid,
+      b.getArrayAttr(attributes), /*res_attrs=*/ArrayAttr());
+  Block *entry =
+      b.createBlock(&kernel.getBody(), {}, types,
+                    SmallVector<Location>(types.size(), op.getLoc()));
+  for (auto [argument, value] : llvm::zip_equal(all, entry->getArguments()))
+    views[argument] = value;
+  auto program = tile::ProgramOp::create(b, /*longest_first=*/false);
+  batch = program.getBatch();
+  head = program.getHead();
+  block = program.getBlock();
+  if (Value query = view("q"))
+    sq = dim(query, 2);
+  if (Value key = view("k"))
+    sk = dim(key, 2);
+  SmallVector<Value> captures;
+  for (const std::string &capture : buffers.getCaptures())
+    if (Value captured = view(capture))
+      captures.push_back(captured);
+  if (captures.size() == buffers.getCaptures().size())
+    cloner.emplace(b, captures);
+}
+
+void BackwardKernel::end() {
+  tile::ReturnOp::create(b);
+  b.setInsertionPointAfter(b.getInsertionBlock()->getParentOp());
+  views.clear();
+  cloner.reset();
+  sq = sk = keyLength = limit = Value();
+}
+
+Value BackwardKernel::blocksOf(Value size, int64_t rows) {
+  Value rounded = arith::AddIOp::create(b, size, index(rows - 1));
+  return arith::DivUIOp::create(b, rounded, index(rows));
+}
+
+ResultRange BackwardKernel::loop(
+    Value lo, Value hi, ValueRange init,
+    function_ref<SmallVector<Value>(Value, ValueRange)> body) {
+  auto loop = scf::ForOp::create(
+      b, lo, hi, index(1), init,
+      [&](OpBuilder &, Location, Value i, ValueRange carried) {
+        OpBuilder::InsertionGuard guard(b);
+        b.setInsertionPointToStart(i.getParentBlock());
+        scf::YieldOp::create(b, body(i, carried));
+      });
+  return loop.getResults();
+}
+
+Value BackwardKernel::load(Value view, Value batch, Value head, Value row,
+                           ArrayRef<int64_t> shape, Value limit) {
+  Type type = llvm::cast<MemRefType>(view.getType()).getElementType();
+  return tile::LoadOp::create(b, RankedTensorType::get(shape, type), view,
+                              batch, head, row, limit);
+}
+
+Value BackwardKernel::cast(Value tile, Type type) {
+  auto from = llvm::cast<RankedTensorType>(tile.getType());
+  if (from.getElementType() == type)
+    return tile;
+  return tile::buildMap(b, from.clone(type), tile, {}, [&](ValueRange x) {
+    Value y = type.isF32()
+                  ? Value(arith::ExtFOp::create(b, type, x[0]))
+                  : Value(arith::TruncFOp::create(b, type, x[0]));
+    return SmallVector<Value>{y};
+  })[0];
+}
+
+Value BackwardKernel::scaled(Value tile) {
+  return tile::buildMap(b, tile.getType(), tile, {}, [&](ValueRange x) {
+    Value scale = tile::buildF32(b, float(op.getScaleValue()));
+    return SmallVector<Value>{arith::MulFOp::create(b, x[0], scale)};
+  })[0];
+}
+
+Value BackwardKernel::buildGroup() {
+  return b.createOrFold<arith::DivUIOp>(dim(view("q"), 1), dim(view("k"), 1));
+}
+
+/// kv_lengths[b], kept inside 0..Sk, or Sk.
+void BackwardKernel::buildKeyLength(Value batch) {
+  keyLength = sk;
+  limit = {};
+  Value lengths = view("kv_lengths");
+  if (!lengths)
+    return;
+  Value length = memref::LoadOp::create(b, lengths, ValueRange{batch});
+  length = arith::IndexCastOp::create(b, b.getIndexType(), length);
+  length = arith::MaxSIOp::create(b, length, index(0));
+  limit = keyLength = arith::MinSIOp::create(b, length, sk);
+}
+
+KeyBlock BackwardKernel::loadKeys(Value batch, Value keyHead, Value firstKey) {
+  return {firstKey,
+          load(view("k"), batch, keyHead, firstKey, {kv, headDim}, limit),
+          load(view("v"), batch, keyHead, firstKey, {kv, valueDim}, limit)};
+}
+
+QueryBlock BackwardKernel::loadQueries(Value batch, Value head,
+                                       Value firstRow) {
+  return {batch,
+          head,
+          firstRow,
+          load(view("q"), batch, head, firstRow, {q, headDim}),
+          load(view("do"), batch, head, firstRow, {q, valueDim}),
+          load(view("lse"), batch, head, firstRow, {1, q}),
+          load(view("delta"), batch, head, firstRow, {1, q})};
+}
+
+/// score(scale * s) for each element.
+Value BackwardKernel::buildScoreFunction(Value scores,
+                                         const QueryBlock &queries,
+                                         Value firstKey) {
+  auto body = [&](ValueRange x) {
+    Value scale = tile::buildF32(b, float(op.getScaleValue()));
+    Value score = arith::MulFOp::create(b, x[0], scale);
+    Value scalars[] = {score, queries.batch, queries.head, x[2], x[1]};
+    return SmallVector<Value>{cloner->clone(op.getScore().front(), scalars)};
+  };
+  return tile::buildMap(b, scores.getType(), scores,
+                        {firstKey, queries.firstRow}, body)[0];
+}
+
+/// The gradient region on each element. Where p is 0 so are its results: a
+/// masked score may be NaN, and a derivative infinite.
+void BackwardKernel::buildScoreGradient(Pair &pair, const QueryBlock &queries,
+                                        Value firstKey) {
+  Block &region = op.getScoreGradient().front();
+  size_t count = llvm::range_size(region.getOps<attn::AddGradientOp>());
+  SmallVector<Type> types(1 + count, pair.scores.getType());
+  auto body = [&](ValueRange x) {
+    Value scale = tile::buildF32(b, float(op.getScaleValue()));
+    Value score = arith::MulFOp::create(b, x[0], scale);
+    Value scalars[] = {score, queries.batch, queries.head,
+                       x[4],  x[3],          x[2]};
+    SmallVector<Addition> additions;
+    SmallVector<Value> results = {cloner->clone(region, scalars, &additions)};
+    for (Addition &addition : additions)
+      results.push_back(addition.value);
+    Value zero = tile::buildF32(b, 0.0f);
+    Value none =
+        arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, x[1], zero);
+    for (Value &result : results)
+      result = arith::SelectOp::create(b, none, zero, result);
+    return results;
+  };
+  ResultRange results = tile::buildMap(
+      b, types, {pair.scores, pair.probs, pair.scoreGradient},
+      {firstKey, queries.firstRow}, body);
+  pair.scoreGradient = results[0];
+  pair.additions.assign(results.begin() + 1, results.end());
+}
+
+Pair BackwardKernel::buildPair(const QueryBlock &queries,
+                               const KeyBlock &keys) {
+  Pair pair;
+  Value zero = tile::buildSplat(b, {kv, q}, 0.0f);
+  auto product = [&](Value left, Value right) {
+    return tile::DotOp::create(b, left, right, zero, /*transpose_a=*/false,
+                               /*transpose_b=*/true, /*guarded=*/false);
+  };
+  pair.scores = product(keys.key, queries.query);
+  Value scores = pair.scores;
+  if (op.hasScore())
+    scores = buildScoreFunction(scores, queries, keys.firstKey);
+  SmallVector<Attribute> setAttrs =
+      llvm::map_to_vector(sets, [](IntegerSet set) -> Attribute {
+        return IntegerSetAttr::get(set);
+      });
+  scores = tile::MaskOp::create(
+      b, scores.getType(), scores, queries.firstRow, keys.firstKey,
+      ValueRange{sq, keyLength}, b.getArrayAttr(setAttrs), /*transposed=*/true);
+  float scale = op.hasScore() ? 1.0f : float(op.getScaleValue());
+  pair.probs = tile::ProbsOp::create(
+      b, scores.getType(), scores, queries.lse,
+      tile::ExpBaseAttr::get(b.getContext(), tile::ExpBase::E),
+      b.getF32FloatAttr(scale));
+  Value gradient = product(keys.value, queries.outputGradient);
+  pair.scoreGradient =
+      tile::ProbsGradientOp::create(b, scores.getType(), pair.probs, gradient,
+                                    queries.delta, /*guarded=*/true);
+  if (op.hasScore())
+    buildScoreGradient(pair, queries, keys.firstKey);
+  return pair;
+}
+} // namespace flashc

@@ -1,0 +1,169 @@
+// What the kernels of one attn.backward have in common: their arguments by
+// name, and a pair of blocks.
+#ifndef FLASHC_LIB_CONVERSION_ATTNTOTILE_BACKWARDKERNEL_H
+#define FLASHC_LIB_CONVERSION_ATTNTOTILE_BACKWARDKERNEL_H
+
+#include "RegionCloner.h"
+
+#include "flashc/Dialect/Tile/IR/BuildMap.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/IntegerSet.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/StringMap.h"
+
+#include <deque>
+#include <string>
+
+namespace flashc {
+
+/// An array that kernels of the backward share, with the attributes of the
+/// arguments that it is passed in.
+struct Buffer {
+  mlir::MemRefType type;
+  mlir::DictionaryAttr attributes;
+};
+
+/// All arrays of one attn.backward: its operands (q, k, v, o, lse, do, dlse,
+/// kv_lengths, capture0, ...), its results (dq, dk, dv, and the gradients of
+/// captures as flat arrays: dcapture0, ...), and workspaces. A kernel's argument
+/// carries the name as `tile.argument`; a workspace its sizes as
+/// `tile.workspace`, each "batch", "heads", "kv_heads", "queries", "keys",
+/// "capture N" (elements of that captured tensor) or a number, and
+/// `tile.zeroed` if it holds zeros before the first kernel. Workspaces:
+///   delta     D of each row
+///   dq_sum    the sum of dQ / scale
+///   dcaptureN_sum  gradients of a capture, flat; their sum over the two
+///             dimensions in front is its gradient
+class BufferList {
+public:
+  BufferList(mlir::func::FuncOp func, attn::BackwardOp op);
+  /// The workspace dcaptureN_sum: [1][1][E], or with a part for each batch and
+  /// key head.
+  void addSums(int64_t capture, bool forEachHead);
+
+  const Buffer &get(llvm::StringRef name) const {
+    return list.find(name)->second;
+  }
+  bool has(llvm::StringRef name) const { return list.contains(name); }
+  llvm::ArrayRef<std::string> getCaptures() const { return captures; }
+
+  static std::string gradientOf(int64_t capture);
+  static std::string sumOf(int64_t capture);
+
+private:
+  void add(std::string name, mlir::MemRefType type,
+           mlir::DictionaryAttr attributes = {});
+  void addWorkspace(std::string name, mlir::RankedTensorType type,
+                    llvm::ArrayRef<std::string> sizes, bool zeroed);
+  llvm::MapVector<llvm::StringRef, Buffer> list;
+  std::deque<std::string> names; // what the keys of `list` are in
+  llvm::SmallVector<std::string> captures;
+};
+
+/// Rows of one query block, and of one key block.
+struct QueryBlock {
+  mlir::Value batch, head, firstRow, query, outputGradient, lse, delta;
+};
+struct KeyBlock {
+  mlir::Value firstKey, key, value;
+};
+/// A pair of blocks; tiles have a row for each key and a column for each query.
+struct Pair {
+  /// Raw scores, probabilities, gradient of the raw scores over the scale.
+  mlir::Value scores, probs, scoreGradient;
+  /// What each attn.add_gradient adds, 0 where a pair is not visible.
+  llvm::SmallVector<mlir::Value> additions;
+};
+
+/// One kernel while it is built.
+class BackwardKernel {
+public:
+  using Value = mlir::Value;
+  BackwardKernel(mlir::OpBuilder &builder, attn::BackwardOp op,
+                 const BufferList &buffers, tile::ScheduleAttr schedule,
+                 llvm::ArrayRef<mlir::IntegerSet> sets);
+
+  /// Starts a kernel with the buffers of these names (and those of captures, if
+  /// asked for) whose grid is over `grid`: [buffer name, dimension] each, an
+  /// empty name for 1.
+  struct Place {
+    llvm::StringRef buffer;
+    int64_t dim = 0;
+  };
+  void begin(llvm::StringRef name, llvm::ArrayRef<std::string> arguments,
+             llvm::ArrayRef<std::string> outputs, Place batch, Place heads,
+             Place blocks, int64_t rows);
+  void end();
+
+  // Short names.
+  Value index(int64_t value) {
+    return mlir::arith::ConstantIndexOp::create(b, value);
+  }
+  Value add(Value x, Value y) {
+    return b.createOrFold<mlir::arith::AddIOp>(x, y);
+  }
+  Value sub(Value x, Value y) {
+    return b.createOrFold<mlir::arith::SubIOp>(x, y);
+  }
+  Value mul(Value x, Value y) {
+    return b.createOrFold<mlir::arith::MulIOp>(x, y);
+  }
+  Value min(Value x, Value y) {
+    return b.createOrFold<mlir::arith::MinSIOp>(x, y);
+  }
+  Value view(llvm::StringRef name) const { return views.lookup(name); }
+  Value dim(Value view, int64_t i) {
+    return b.createOrFold<mlir::memref::DimOp>(view, index(i));
+  }
+  /// ceil(size / rows).
+  Value blocksOf(Value size, int64_t rows);
+  /// for i in lo to hi with carried values.
+  mlir::ResultRange
+  loop(Value lo, Value hi, mlir::ValueRange init,
+       llvm::function_ref<llvm::SmallVector<Value>(Value, mlir::ValueRange)>
+           body);
+  Value load(Value view, Value batch, Value head, Value row,
+             llvm::ArrayRef<int64_t> shape, Value limit = {});
+  /// `tile` in `type`, from f32 or to it.
+  Value cast(Value tile, mlir::Type type);
+  /// scale * tile.
+  Value scaled(Value tile);
+
+  // Of the problem; built by `begin` where the buffers are there.
+  /// Query heads of a key head.
+  Value buildGroup();
+  /// Keys of `batch`, as an index and as a limit of loads (null: all).
+  void buildKeyLength(Value batch);
+  KeyBlock loadKeys(Value batch, Value keyHead, Value firstKey);
+  QueryBlock loadQueries(Value batch, Value head, Value firstRow);
+  /// Recomputes the block's softmax and its gradient.
+  Pair buildPair(const QueryBlock &queries, const KeyBlock &keys);
+
+  mlir::ImplicitLocOpBuilder b;
+  attn::BackwardOp op;
+  const BufferList &buffers;
+  tile::ScheduleAttr schedule;
+  llvm::ArrayRef<mlir::IntegerSet> sets;
+  mlir::Type element;
+  int64_t q, kv, headDim, valueDim; // block rows; padded dims
+  Value batch, head, block;         // of the program
+  Value sq, sk, keyLength, limit;
+  std::optional<RegionCloner> cloner;
+
+private:
+  Value buildScoreFunction(Value scores, const QueryBlock &queries,
+                           Value firstKey);
+  void buildScoreGradient(Pair &pair, const QueryBlock &queries,
+                          Value firstKey);
+  llvm::StringMap<Value> views;
+};
+
+/// The kernels of `op`, in the order in which they run.
+void buildBackwardKernels(mlir::OpBuilder &builder, mlir::func::FuncOp func,
+                          attn::BackwardOp op, tile::ScheduleAttr schedule,
+                          llvm::ArrayRef<mlir::IntegerSet> sets);
+
+} // namespace flashc
+
+#endif // FLASHC_LIB_CONVERSION_ATTNTOTILE_BACKWARDKERNEL_H

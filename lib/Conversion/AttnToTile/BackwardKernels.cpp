@@ -1,0 +1,204 @@
+//===- BackwardKernels.cpp - The kernels of one attn.backward -------------===//
+//
+// Used by convert-attn-to-tile. In: an attn.backward. Out, in the order in which
+// they run (docs/decisions/013):
+//
+//   NAME_delta   D = rowsum(dO * O) - dLSE, a program for each query block
+//   NAME         dK, dV and the sum of dQ, a program for each key block
+//   NAME_dq      dQ in its type, a program for each query block
+//
+// and for each gradient of a capture a kernel that gathers it, if it is of that
+// form, and one that sums it up (CaptureGradients.h).
+//
+//===----------------------------------------------------------------------===//
+#include "CaptureGradients.h"
+
+using namespace mlir;
+
+namespace flashc {
+namespace {
+class BackwardBuilder {
+public:
+  BackwardBuilder(OpBuilder &builder, func::FuncOp func, attn::BackwardOp op,
+                  tile::ScheduleAttr schedule, ArrayRef<IntegerSet> sets);
+  void build();
+
+private:
+  void buildDelta();
+  void buildMain();
+  SmallVector<Value> buildHead(const KeyBlock &keys, Value head,
+                               ValueRange carried);
+  SmallVector<Value> buildStep(const KeyBlock &keys, Value head,
+                               Value queryBlock, ValueRange carried);
+  void buildQueryGradient();
+  Value dot(Value left, Value right, Value acc, bool transposeA) {
+    return tile::DotOp::create(k.b, left, right, acc, transposeA,
+                               /*transpose_b=*/false, hidesSome);
+  }
+  std::string named(StringRef suffix) { return (name + suffix).str(); }
+
+  StringRef name;
+  BufferList buffers;
+  BackwardKernel k;
+  SmallVector<CaptureForm> forms;
+  /// What a pair of blocks is computed from.
+  SmallVector<std::string> inputs;
+  /// Some pair of a real query and a real key is not visible.
+  bool hidesSome;
+};
+
+BackwardBuilder::BackwardBuilder(OpBuilder &builder, func::FuncOp func,
+                                 attn::BackwardOp op,
+                                 tile::ScheduleAttr schedule,
+                                 ArrayRef<IntegerSet> sets)
+    : name(func.getName()), buffers(func, op),
+      k(builder, op, buffers, schedule, sets), forms(findCaptureForms(op)),
+      inputs({"q", "k", "v", "do", "lse", "delta"}) {
+  if (op.getKvLengths())
+    inputs.push_back("kv_lengths");
+  llvm::append_range(inputs, buffers.getCaptures());
+  for (const CaptureForm &form : forms)
+    buffers.addSums(form.capture, /*forEachHead=*/!form.isGathered);
+  // Beyond the ends of queries and keys.
+  constexpr unsigned kEnds = 2;
+  hidesSome = sets.size() != 1 || sets.front().getNumConstraints() > kEnds;
+}
+
+void BackwardBuilder::buildDelta() {
+  SmallVector<std::string> arguments = {"o", "do"};
+  bool hasLse = buffers.has("dlse");
+  if (hasLse)
+    arguments.push_back("dlse");
+  k.begin(named("_delta"), arguments, {"delta"}, {"o", 0}, {"o", 1}, {"o", 2},
+          k.q);
+  Value row = k.mul(k.block, k.index(k.q));
+  auto load = [&](StringRef buffer) {
+    Value tile =
+        k.load(k.view(buffer), k.batch, k.head, row, {k.q, k.valueDim});
+    return k.cast(tile, k.b.getF32Type());
+  };
+  Value output = load("o"), gradient = load("do");
+  Value products = tile::buildMap(
+      k.b, output.getType(), {output, gradient}, {}, [&](ValueRange x) {
+        return SmallVector<Value>{arith::MulFOp::create(k.b, x[0], x[1])};
+      })[0];
+  Value delta = tile::ReduceOp::create(k.b, tile::ReduceKind::Add, products,
+                                       tile::buildSplat(k.b, {k.q}, 0.0f),
+                                       /*deferred=*/false);
+  if (hasLse) {
+    Value ofLse = k.load(k.view("dlse"), k.batch, k.head, row, {k.q});
+    delta = tile::buildMap(
+        k.b, delta.getType(), {delta, ofLse}, {}, [&](ValueRange x) {
+          return SmallVector<Value>{arith::SubFOp::create(k.b, x[0], x[1])};
+        })[0];
+  }
+  tile::StoreOp::create(k.b, delta, k.view("delta"), k.batch, k.head, row);
+  k.end();
+}
+
+/// One query block: (dK, dV, row sums of captures) to the same.
+SmallVector<Value> BackwardBuilder::buildStep(const KeyBlock &keys, Value head,
+                                              Value queryBlock,
+                                              ValueRange carried) {
+  Value firstRow = arith::MulIOp::create(k.b, queryBlock, k.index(k.q));
+  QueryBlock queries = k.loadQueries(k.batch, head, firstRow);
+  Pair pair = k.buildPair(queries, keys);
+  SmallVector<Value> next(carried);
+  next[1] = dot(k.cast(pair.probs, k.element), queries.outputGradient,
+                carried[1], /*transposeA=*/false);
+  Value gradient = k.cast(pair.scoreGradient, k.element);
+  next[0] = dot(gradient, queries.query, carried[0], /*transposeA=*/false);
+  Value ofQueries =
+      dot(gradient, keys.key, tile::buildSplat(k.b, {k.q, k.headDim}, 0.0f),
+          /*transposeA=*/true);
+  tile::AccumulateOp::create(k.b, ofQueries, k.view("dq_sum"), k.batch, head,
+                             firstRow, k.op.getDeterministic());
+  size_t first = 2;
+  for (const CaptureForm &form : forms) {
+    if (form.isGathered)
+      continue;
+    SmallVector<Value> sums(ArrayRef(next).slice(first, countRowSums(form)));
+    buildAdditions(k, form, queries, keys, pair, sums);
+    for (Value sum : sums)
+      next[first++] = sum;
+  }
+  return next;
+}
+
+/// All query blocks of one head: (dK, dV) to the same.
+SmallVector<Value> BackwardBuilder::buildHead(const KeyBlock &keys, Value head,
+                                              ValueRange carried) {
+  SmallVector<Value> init(carried);
+  for (const CaptureForm &form : forms)
+    if (!form.isGathered)
+      init.append(countRowSums(form), tile::buildSplat(k.b, {k.kv}, 0.0f));
+  ResultRange results = k.loop(
+      k.index(0), k.blocksOf(k.sq, k.q), init, [&](Value i, ValueRange inner) {
+        return buildStep(keys, head, i, inner);
+      });
+  SmallVector<Value> sums(results.drop_front(2));
+  size_t first = 0;
+  for (const CaptureForm &form : forms) {
+    if (form.isGathered)
+      continue;
+    unsigned count = countRowSums(form);
+    buildRowSums(k, form, k.batch, head, keys,
+                 ArrayRef(sums).slice(first, count));
+    first += count;
+  }
+  return SmallVector<Value>(results.take_front(2));
+}
+
+void BackwardBuilder::buildMain() {
+  SmallVector<std::string> outputs = {"dk", "dv", "dq_sum"};
+  for (const CaptureForm &form : forms)
+    if (!form.isGathered)
+      outputs.push_back(BufferList::sumOf(form.capture));
+  k.begin(name, inputs, outputs, {"k", 0}, {"k", 1}, {"k", 2}, k.kv);
+  k.buildKeyLength(k.batch);
+  Value firstKey = arith::MulIOp::create(k.b, k.block, k.index(k.kv));
+  KeyBlock keys = k.loadKeys(k.batch, k.head, firstKey);
+  Value group = k.buildGroup();
+  Value firstHead = k.mul(k.head, group);
+  Value init[] = {tile::buildSplat(k.b, {k.kv, k.headDim}, 0.0f),
+                  tile::buildSplat(k.b, {k.kv, k.valueDim}, 0.0f)};
+  ResultRange results =
+      k.loop(k.index(0), group, init, [&](Value g, ValueRange carried) {
+        return buildHead(keys, k.add(firstHead, g), carried);
+      });
+  Value ofKeys = k.cast(k.scaled(results[0]), k.element);
+  Value ofValues = k.cast(results[1], k.element);
+  tile::StoreOp::create(k.b, ofKeys, k.view("dk"), k.batch, k.head, firstKey);
+  tile::StoreOp::create(k.b, ofValues, k.view("dv"), k.batch, k.head, firstKey);
+  k.end();
+}
+
+void BackwardBuilder::buildQueryGradient() {
+  k.begin(named("_dq"), {"dq_sum"}, {"dq"}, {"dq", 0}, {"dq", 1}, {"dq", 2},
+          k.q);
+  Value row = k.mul(k.block, k.index(k.q));
+  Value sum = k.load(k.view("dq_sum"), k.batch, k.head, row, {k.q, k.headDim});
+  tile::StoreOp::create(k.b, k.cast(k.scaled(sum), k.element), k.view("dq"),
+                        k.batch, k.head, row);
+  k.end();
+}
+
+void BackwardBuilder::build() {
+  buildDelta();
+  buildMain();
+  buildQueryGradient();
+  for (const CaptureForm &form : forms) {
+    std::string gradient = "_" + BufferList::gradientOf(form.capture);
+    if (form.isGathered)
+      buildGatherKernel(k, named(gradient), form, inputs);
+    buildSumKernel(k, named(gradient + "_sum"), form);
+  }
+}
+} // namespace
+
+void buildBackwardKernels(OpBuilder &builder, func::FuncOp func,
+                          attn::BackwardOp op, tile::ScheduleAttr schedule,
+                          ArrayRef<IntegerSet> sets) {
+  BackwardBuilder(builder, func, op, schedule, sets).build();
+}
+} // namespace flashc

@@ -1,0 +1,86 @@
+// Used by convert-attn-to-tile: which way the gradient of a captured tensor is
+// summed up, from the indices of its attn.add_gradient ops.
+#include "CaptureGradients.h"
+
+using namespace mlir;
+
+namespace flashc {
+namespace {
+/// Arguments of a gradient region.
+enum Argument : unsigned { kScore, kBatch, kHead, kQuery, kKey, kGradient };
+
+/// Whether `value` depends on one of the region's arguments `arguments`.
+bool dependsOn(Value value, ArrayRef<unsigned> arguments) {
+  if (auto argument = dyn_cast<BlockArgument>(value))
+    return llvm::is_contained(arguments, argument.getArgNumber());
+  return llvm::any_of(value.getDefiningOp()->getOperands(), [&](Value operand) {
+    return dependsOn(operand, arguments);
+  });
+}
+
+bool dependsOnAny(ValueRange values, ArrayRef<unsigned> arguments) {
+  return llvm::any_of(
+      values, [&](Value value) { return dependsOn(value, arguments); });
+}
+
+/// Which dimension is indexed by argument `number` itself; -1 for none.
+int64_t findIndexed(ValueRange indices, unsigned number) {
+  for (auto [dim, index] : llvm::enumerate(indices))
+    if (auto argument = dyn_cast<BlockArgument>(index);
+        argument && argument.getArgNumber() == number)
+      return dim;
+  return -1;
+}
+
+/// All additions are to one place, whose indices are the query, the key, and
+/// otherwise batch, head and what depends on none of them.
+void decideGathering(CaptureForm &form,
+                     ArrayRef<attn::AddGradientOp> additions) {
+  if (additions.empty())
+    return;
+  attn::AddGradientOp first = additions.front();
+  ValueRange indices = first.getIndices();
+  if (!llvm::all_of(additions, [&](attn::AddGradientOp add) {
+        return llvm::equal(add.getIndices(), indices);
+      }))
+    return;
+  for (auto [dim, index] : llvm::enumerate(indices)) {
+    auto argument = dyn_cast<BlockArgument>(index);
+    bool isPlain = argument && findIndexed(indices, argument.getArgNumber()) ==
+                                   int64_t(dim);
+    bool isFixed = !dependsOn(
+        index, {kScore, kBatch, kHead, kQuery, kKey, kGradient});
+    if (!isPlain && !isFixed)
+      return;
+  }
+  form.batchDim = findIndexed(indices, kBatch);
+  form.headDim = findIndexed(indices, kHead);
+  form.queryDim = findIndexed(indices, kQuery);
+  form.keyDim = findIndexed(indices, kKey);
+  form.isGathered = form.queryDim >= 0 && form.keyDim >= 0;
+}
+} // namespace
+
+SmallVector<CaptureForm> findCaptureForms(attn::BackwardOp op) {
+  SmallVector<CaptureForm> forms;
+  for (int64_t capture : op.getGradients()) {
+    CaptureForm &form = forms.emplace_back();
+    form.capture = capture;
+    SmallVector<attn::AddGradientOp> additions;
+    Block &region = op.getScoreGradient().front();
+    unsigned first = region.getNumArguments() - op.getCaptures().size();
+    for (auto [position, add] :
+         llvm::enumerate(region.getOps<attn::AddGradientOp>())) {
+      if (cast<BlockArgument>(add.getCapture()).getArgNumber() !=
+          first + capture)
+        continue;
+      bool isForWholeRows =
+          !dependsOnAny(add.getIndices(), {kScore, kQuery, kGradient});
+      form.additions.push_back({unsigned(position), isForWholeRows});
+      additions.push_back(add);
+    }
+    decideGathering(form, additions);
+  }
+  return forms;
+}
+} // namespace flashc

@@ -1,0 +1,270 @@
+//===- CaptureGradients.cpp - Gradients of captured tensors ---------------===//
+//
+// Used by convert-attn-to-tile. In: the forms of CaptureForms.cpp. Out: the
+// additions of the main kernel and the kernels beside it. Everything is added in
+// an order that depends on nothing but the sizes.
+//
+//===----------------------------------------------------------------------===//
+#include "CaptureGradients.h"
+
+using namespace mlir;
+
+namespace flashc {
+namespace {
+/// Elements of a program of the last sum.
+constexpr int64_t kSumRows = 64;
+
+/// Where an addition goes: the element of its capture, counted row by row.
+Value buildFlatIndex(BackwardKernel &k, const Addition &addition) {
+  Value flat;
+  ArrayRef<Value> ends = k.cloner->getEnds()[addition.capture];
+  for (auto [index, end] : llvm::zip_equal(addition.indices, ends)) {
+    if (!flat) {
+      flat = index;
+      continue;
+    }
+    Value size = arith::AddIOp::create(k.b, end, k.index(1));
+    flat = arith::AddIOp::create(
+        k.b, arith::MulIOp::create(k.b, flat, size), index);
+  }
+  return flat ? flat : k.index(0);
+}
+
+/// What the gradient region adds, at one position: it is cloned for its indices
+/// alone, so that the rest of it goes.
+Addition cloneAddition(BackwardKernel &k, unsigned position, Value score,
+                       Value batch, Value head, Value row, Value key) {
+  Value zero = tile::buildF32(k.b, 0.0f);
+  Value scalars[] = {score ? score : zero, batch, head, row, key, zero};
+  SmallVector<Addition> additions;
+  k.cloner->clone(k.op.getScoreGradient().front(), scalars, &additions);
+  return additions[position];
+}
+
+/// A scatter of `inputs` whose body gets their scalars and coordinates and
+/// returns (whether, value, indices...).
+void buildScatter(BackwardKernel &k, tile::ScatterKind kind, ValueRange inputs,
+                  ValueRange origin, bool exclusive, bool ordered, Value memory,
+                  function_ref<SmallVector<Value>(ValueRange)> body) {
+  auto scatter = tile::ScatterOp::create(k.b, kind, inputs, origin, exclusive,
+                                         ordered, memory);
+  OpBuilder::InsertionGuard guard(k.b);
+  Block *block = k.b.createBlock(&scatter.getBody());
+  for (Value input : inputs)
+    block->addArgument(getElementTypeOrSelf(input.getType()), k.b.getLoc());
+  for (size_t i = 0; i < origin.size(); ++i)
+    block->addArgument(k.b.getIndexType(), k.b.getLoc());
+  SmallVector<Value> results = body(block->getArguments());
+  tile::YieldOp::create(k.b, results);
+}
+
+Value isBelow(BackwardKernel &k, Value index, Value end) {
+  return arith::CmpIOp::create(k.b, arith::CmpIPredicate::slt, index, end);
+}
+
+Value addTiles(BackwardKernel &k, Value x, Value y) {
+  return tile::buildMap(k.b, x.getType(), {x, y}, {}, [&](ValueRange e) {
+    return SmallVector<Value>{arith::AddFOp::create(k.b, e[0], e[1])};
+  })[0];
+}
+
+Value sumsView(BackwardKernel &k, const CaptureForm &form) {
+  return k.view(BufferList::sumOf(form.capture));
+}
+} // namespace
+
+unsigned countRowSums(const CaptureForm &form) {
+  return llvm::count_if(form.additions, [](const AdditionForm &addition) {
+    return addition.isForWholeRows;
+  });
+}
+
+void buildAdditions(BackwardKernel &k, const CaptureForm &form,
+                    const QueryBlock &queries, const KeyBlock &keys,
+                    const Pair &pair, SmallVectorImpl<Value> &sums) {
+  unsigned next = 0;
+  for (const AdditionForm &addition : form.additions) {
+    Value values = pair.additions[addition.position];
+    if (addition.isForWholeRows) {
+      Value &sum = sums[next++];
+      sum = tile::ReduceOp::create(k.b, tile::ReduceKind::Add, values, sum,
+                                   /*deferred=*/false);
+      continue;
+    }
+    auto body = [&](ValueRange x) -> SmallVector<Value> {
+      Value score = arith::MulFOp::create(
+          k.b, x[1], tile::buildF32(k.b, float(k.op.getScaleValue())));
+      Addition place = cloneAddition(k, addition.position, score, queries.batch,
+                                     queries.head, x[3], x[2]);
+      Value inside =
+          arith::AndIOp::create(k.b, isBelow(k, x[2], k.sk),
+                                isBelow(k, x[3], k.sq));
+      return {inside, x[0], k.batch, k.head, buildFlatIndex(k, place)};
+    };
+    buildScatter(k, tile::ScatterKind::Add, {values, pair.scores},
+                 {keys.firstKey, queries.firstRow}, /*exclusive=*/false,
+                 /*ordered=*/true, sumsView(k, form), body);
+  }
+}
+
+void buildRowSums(BackwardKernel &k, const CaptureForm &form, Value batch,
+                  Value head, const KeyBlock &keys, ValueRange sums) {
+  unsigned next = 0;
+  for (const AdditionForm &addition : form.additions) {
+    if (!addition.isForWholeRows)
+      continue;
+    auto body = [&](ValueRange x) -> SmallVector<Value> {
+      Addition place = cloneAddition(k, addition.position, Value(), batch, head,
+                                     k.index(0), x[1]);
+      return {isBelow(k, x[1], k.sk), x[0], k.batch, k.head,
+              buildFlatIndex(k, place)};
+    };
+    buildScatter(k, tile::ScatterKind::Add, sums[next++], keys.firstKey,
+                 /*exclusive=*/false, /*ordered=*/true, sumsView(k, form),
+                 body);
+  }
+}
+
+namespace {
+/// Indices lo to hi.
+struct Range {
+  Value lo, hi;
+};
+
+/// Builds the kernel of one gathered form. An element of the capture belongs to
+/// the program (and step over keys) of its block. The last element of a
+/// dimension has the indices past it too, as reads past the end read it.
+class Gatherer {
+public:
+  Gatherer(BackwardKernel &kernel, const CaptureForm &form)
+      : k(kernel), form(form),
+        capture(k.view(k.buffers.getCaptures()[form.capture])) {}
+  void build();
+
+private:
+  Range owned(Value own, Value count, Value size);
+  Range ownedOrAll(int64_t dim, Value own, Value size);
+  Value sumPairs(Value firstRow, Value firstKey);
+  void store(Value sums, Value firstRow, Value firstKey);
+
+  BackwardKernel &k;
+  const CaptureForm &form;
+  Value capture;
+};
+
+/// Those of `size` indices that belong to number `own` of `count`.
+Range Gatherer::owned(Value own, Value count, Value size) {
+  Value isLast = arith::CmpIOp::create(k.b, arith::CmpIPredicate::eq, own,
+                                       k.sub(count, k.index(1)));
+  Value next = k.min(k.add(own, k.index(1)), size);
+  return {k.min(own, size), arith::SelectOp::create(k.b, isLast, size, next)};
+}
+
+Range Gatherer::ownedOrAll(int64_t dim, Value own, Value size) {
+  if (dim < 0)
+    return {k.index(0), size};
+  return owned(own, k.dim(capture, dim), size);
+}
+
+/// The sum over batches and heads of what the pair of blocks adds.
+Value Gatherer::sumPairs(Value firstRow, Value firstKey) {
+  Value zero = tile::buildSplat(k.b, {k.kv, k.q}, 0.0f);
+  Value group = k.buildGroup();
+  Range batches =
+      ownedOrAll(form.batchDim, k.batch, k.dim(k.view("q"), 0));
+  Range heads = ownedOrAll(form.headDim, k.head, k.dim(k.view("q"), 1));
+  auto overHeads = [&](Value batch, Value head, Value sum) {
+    Value keyHead = k.b.createOrFold<arith::DivUIOp>(head, group);
+    KeyBlock keys = k.loadKeys(batch, keyHead, firstKey);
+    Pair pair = k.buildPair(k.loadQueries(batch, head, firstRow), keys);
+    for (const AdditionForm &addition : form.additions)
+      sum = addTiles(k, sum, pair.additions[addition.position]);
+    return sum;
+  };
+  return k.loop(batches.lo, batches.hi, zero,
+                [&](Value batch, ValueRange outer) -> SmallVector<Value> {
+                  k.buildKeyLength(batch);
+                  return k.loop(heads.lo, heads.hi, outer,
+                                [&](Value head,
+                                    ValueRange sum) -> SmallVector<Value> {
+                                  return {overHeads(batch, head, sum[0])};
+                                });
+                })[0];
+}
+
+void Gatherer::store(Value sums, Value firstRow, Value firstKey) {
+  auto body = [&](ValueRange x) -> SmallVector<Value> {
+    Addition place = cloneAddition(k, form.additions.front().position, Value(),
+                                   k.batch, k.head, x[2], x[1]);
+    Value inside = arith::AndIOp::create(k.b, isBelow(k, x[1], k.sk),
+                                         isBelow(k, x[2], k.sq));
+    return {inside, x[0], k.index(0), k.index(0), buildFlatIndex(k, place)};
+  };
+  buildScatter(k, tile::ScatterKind::Add, sums, {firstKey, firstRow},
+               /*exclusive=*/true, /*ordered=*/false, sumsView(k, form), body);
+}
+
+void Gatherer::build() {
+  Value rowBlocks = k.blocksOf(k.dim(capture, form.queryDim), k.q);
+  Value keyBlocks = k.blocksOf(k.dim(capture, form.keyDim), k.kv);
+  Range rows = owned(k.block, rowBlocks, k.blocksOf(k.sq, k.q));
+  auto each = [&](Range range, function_ref<void(Value)> body) {
+    k.loop(range.lo, range.hi, {}, [&](Value i, ValueRange) {
+      body(i);
+      return SmallVector<Value>();
+    });
+  };
+  each({k.index(0), keyBlocks}, [&](Value ownKeys) {
+    Range keys = owned(ownKeys, keyBlocks, k.blocksOf(k.sk, k.kv));
+    each(rows, [&](Value row) {
+      each(keys, [&](Value key) {
+        Value firstRow = k.mul(row, k.index(k.q));
+        Value firstKey = k.mul(key, k.index(k.kv));
+        store(sumPairs(firstRow, firstKey), firstRow, firstKey);
+      });
+    });
+  });
+}
+} // namespace
+
+void buildGatherKernel(BackwardKernel &k, StringRef name,
+                       const CaptureForm &form, ArrayRef<std::string> inputs) {
+  StringRef capture = k.buffers.getCaptures()[form.capture];
+  auto place = [&](int64_t dim) -> BackwardKernel::Place {
+    return {dim < 0 ? StringRef() : capture, std::max<int64_t>(dim, 0)};
+  };
+  k.begin(name, inputs, BufferList::sumOf(form.capture), place(form.batchDim),
+          place(form.headDim), place(form.queryDim), k.q);
+  Gatherer(k, form).build();
+  k.end();
+}
+
+void buildSumKernel(BackwardKernel &k, StringRef name,
+                    const CaptureForm &form) {
+  std::string sums = BufferList::sumOf(form.capture);
+  std::string gradient = BufferList::gradientOf(form.capture);
+  k.begin(name, sums, gradient, {}, {}, {sums, 2}, kSumRows);
+  Value view = k.view(sums), first = k.mul(k.block, k.index(kSumRows));
+  auto size = [&](int64_t i) { return k.dim(view, i); };
+  Value zero = tile::buildSplat(k.b, {kSumRows}, 0.0f);
+  Value total = k.loop(
+      k.index(0), size(0), zero,
+      [&](Value batch, ValueRange outer) -> SmallVector<Value> {
+        return k.loop(
+            k.index(0), size(1), outer,
+            [&](Value head, ValueRange sum) -> SmallVector<Value> {
+              Value part = k.load(view, batch, head, first, {kSumRows}, size(2));
+              return {addTiles(k, sum[0], part)};
+            });
+      })[0];
+  Type element =
+      llvm::cast<MemRefType>(k.view(gradient).getType()).getElementType();
+  Value end = size(2);
+  buildScatter(k, tile::ScatterKind::Set, k.cast(total, element), first,
+               /*exclusive=*/true, /*ordered=*/false, k.view(gradient),
+               [&](ValueRange x) -> SmallVector<Value> {
+                 return {isBelow(k, x[1], end), x[0], x[1]};
+               });
+  k.end();
+}
+} // namespace flashc

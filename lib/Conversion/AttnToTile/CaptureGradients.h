@@ -1,0 +1,62 @@
+// How the gradients of captured tensors are summed up.
+#ifndef FLASHC_LIB_CONVERSION_ATTNTOTILE_CAPTUREGRADIENTS_H
+#define FLASHC_LIB_CONVERSION_ATTNTOTILE_CAPTUREGRADIENTS_H
+
+#include "BackwardKernel.h"
+
+namespace flashc {
+
+/// One attn.add_gradient.
+struct AdditionForm {
+  /// Which of the gradient region's it is, counted from 0.
+  unsigned position;
+  /// Its place does not depend on the query (nor on the score), so that a
+  /// block's rows can be summed up before it is added.
+  bool isForWholeRows;
+};
+
+/// All of one capture. Two ways, both with a fixed order of additions:
+///
+/// * gathered: every addition is to the element of its own query and key (and
+///   of its own batch or head, or none), as that of a bias. A kernel of its own
+///   has a program for each block of elements and recomputes the pairs that add
+///   to it: nobody else does, and no array is larger than the capture.
+/// * else: the main kernel adds to an array for each batch and key head, whose
+///   programs do so in order; those arrays are summed up afterwards.
+struct CaptureForm {
+  int64_t capture;
+  llvm::SmallVector<AdditionForm> additions;
+  bool isGathered = false;
+  /// Gathered: the dimension that is indexed by batch, head, query and key; -1
+  /// for none.
+  int64_t batchDim = -1, headDim = -1, queryDim = -1, keyDim = -1;
+};
+
+/// One for each of the op's `gradients`.
+llvm::SmallVector<CaptureForm> findCaptureForms(attn::BackwardOp op);
+
+/// Within the main kernel's step: adds the rows of additions that are for whole
+/// rows to `sums` (a rank-1 tile each, in order), and the others to their array.
+void buildAdditions(BackwardKernel &kernel, const CaptureForm &form,
+                    const QueryBlock &queries, const KeyBlock &keys,
+                    const Pair &pair,
+                    llvm::SmallVectorImpl<mlir::Value> &sums);
+/// How many such sums a form has.
+unsigned countRowSums(const CaptureForm &form);
+/// Behind a head's query blocks: the sums to their array. Takes as many of
+/// `sums` as there are.
+void buildRowSums(BackwardKernel &kernel, const CaptureForm &form,
+                  mlir::Value batch, mlir::Value head, const KeyBlock &keys,
+                  mlir::ValueRange sums);
+
+/// The kernel of a gathered form.
+void buildGatherKernel(BackwardKernel &kernel, llvm::StringRef name,
+                       const CaptureForm &form,
+                       llvm::ArrayRef<std::string> inputs);
+/// From the arrays of sums to the gradient itself.
+void buildSumKernel(BackwardKernel &kernel, llvm::StringRef name,
+                    const CaptureForm &form);
+
+} // namespace flashc
+
+#endif // FLASHC_LIB_CONVERSION_ATTNTOTILE_CAPTUREGRADIENTS_H
