@@ -4,7 +4,6 @@
 #include "flashc/Compiler/Compiler.h"
 #include "Manifest.h"
 #include "flashc/Compiler/Diagnostics.h"
-#include "flashc/Dialect/Attn/Transforms/Passes.h"
 #include "flashc/Dialect/Tile/IR/Tile.h"
 #include "flashc/Support/Error.h"
 #include "flashc/Target/NVPTX.h"
@@ -44,36 +43,67 @@ static llvm::Error runPipeline(ModuleOp module, const CompileOptions &options,
                   level.str(), options.arch));
 }
 
-static void buildAttnPipeline(OpPassManager &manager, const PipelineOptions &) {
-  manager.addPass(attn::createAttnSimplifyMask());
-}
-
 static llvm::Error needGPU(const CompileOptions &options, Stage stage) {
   return makeError("target is {}, but --emit={} needs a GPU; give --arch=sm_80 "
                    "or another of --arch=list",
                    options.arch, stageName(stage).str());
 }
 
+static llvm::Expected<func::FuncOp> findFunction(ModuleOp module) {
+  if (holdsBackward(module)) {
+    llvm::Expected<BackwardFunction> found = findBackward(module);
+    if (!found)
+      return found.takeError();
+    return found->func;
+  }
+  llvm::Expected<AttnFunction> found = findAttention(module);
+  if (!found)
+    return found.takeError();
+  return found->func;
+}
+
 /// The kernel's function alone in a module of its own: other functions and
 /// attributes of the input (a data layout, LLVM's passthrough) would be knobs
 /// that nobody sees.
 static llvm::Expected<OwningOpRef<ModuleOp>> isolate(ModuleOp input) {
-  llvm::Expected<AttnFunction> found = findAttention(input);
+  llvm::Expected<func::FuncOp> found = findFunction(input);
   if (!found)
     return found.takeError();
   OwningOpRef<ModuleOp> module = ModuleOp::create(input.getLoc());
   OpBuilder builder = OpBuilder::atBlockEnd(module->getBody());
-  auto func =
-      func::FuncOp::create(builder, found->func.getLoc(), found->func.getName(),
-                           found->func.getFunctionType());
+  auto func = func::FuncOp::create(builder, found->getLoc(), found->getName(),
+                                   found->getFunctionType());
   IRMapping mapping;
-  found->func.getBody().cloneInto(&func.getBody(), mapping);
+  found->getBody().cloneInto(&func.getBody(), mapping);
   for (unsigned i = 0; i < func.getNumArguments(); ++i)
-    if (Attribute name = found->func.getArgAttr(i, kArgumentNameAttr))
+    if (Attribute name = found->getArgAttr(i, kArgumentNameAttr))
       func.setArgAttr(i, kArgumentNameAttr, name);
   auto none = DictionaryAttr::get(input.getContext());
   func.walk([&](Operation *op) { op->setDiscardableAttrs(none); });
   return module;
+}
+
+static llvm::Error describeAttnLevel(Lowering &result) {
+  if (holdsBackward(*result.module)) {
+    llvm::Expected<ProgramManifest> program = describeBackward(*result.module);
+    if (!program)
+      return program.takeError();
+    result.program = std::move(*program);
+    return llvm::Error::success();
+  }
+  llvm::Expected<Manifest> manifest = describeAttn(*result.module);
+  if (!manifest)
+    return manifest.takeError();
+  result.manifest = std::move(*manifest);
+  return llvm::Error::success();
+}
+
+static llvm::Error describeTileLevel(Lowering &result,
+                                     const CompileOptions &options) {
+  if (!result.program)
+    return describeTile(*result.module, options, result.manifest, result.name);
+  describeKernels(*result.module, *result.program);
+  return llvm::Error::success();
 }
 
 llvm::Expected<Lowering>
@@ -93,22 +123,22 @@ flashc::lowerTo(ModuleOp input, const CompileOptions &options, Stage stage) {
   llvm::Expected<OwningOpRef<ModuleOp>> module = isolate(input);
   if (!module)
     return module.takeError();
-  Lowering result{std::move(*module), *target, "", {}};
+  if (options.backward && holdsBackward(**module))
+    return makeError("gradients are asked for, but the module holds an "
+                     "attn.backward already; leave --backward out");
+  Lowering result{std::move(*module), *target, "", {}, std::nullopt};
   auto run = [&](BuildPipeline build, llvm::StringRef level) {
     return runPipeline(*result.module, options, build, level);
   };
   if (llvm::Error error = run(buildAttnPipeline, "attn"))
     return error;
-  llvm::Expected<Manifest> manifest = describeAttn(*result.module);
-  if (!manifest)
-    return manifest.takeError();
-  result.manifest = std::move(*manifest);
+  if (llvm::Error error = describeAttnLevel(result))
+    return error;
   if (stage == Stage::Attn)
     return result;
   if (llvm::Error error = run(buildTilePipeline, "tile"))
     return error;
-  if (llvm::Error error =
-          describeTile(*result.module, options, result.manifest, result.name))
+  if (llvm::Error error = describeTileLevel(result, options))
     return error;
   if (stage == Stage::Tile)
     return result;
@@ -117,7 +147,7 @@ flashc::lowerTo(ModuleOp input, const CompileOptions &options, Stage stage) {
       return needGPU(options, stage);
     // The host knows functions such as expf by their names alone.
     for (auto kernel : result.module->getOps<tile::KernelOp>())
-      kernel.setSymName(result.name + ".cpu");
+      kernel.setSymName((kernel.getSymName() + ".cpu").str());
     if (llvm::Error error = run(buildCPUPipeline, "llvm"))
       return error;
     return result;
@@ -142,6 +172,13 @@ static std::string printModule(ModuleOp module) {
 
 llvm::Expected<std::string>
 flashc::emitStage(ModuleOp module, const CompileOptions &options, Stage stage) {
+  bool isBackward = options.backward || holdsBackward(module);
+  if (stage == Stage::Manifest && isBackward) {
+    llvm::Expected<Lowering> lowered = lowerTo(module, options, Stage::Tile);
+    if (!lowered)
+      return lowered.takeError();
+    return llvm::formatv("{0:2}\n", lowered->program->toJSON()).str();
+  }
   if (stage == Stage::PTX || stage == Stage::Cubin ||
       stage == Stage::Manifest) {
     llvm::Expected<KernelImage> image =
@@ -186,6 +223,18 @@ llvm::Expected<KernelImage> flashc::compileToGPU(ModuleOp module,
   image.manifest.registers = cubin->registers;
   image.manifest.spillBytes = cubin->spillStores + cubin->spillLoads;
   return image;
+}
+
+llvm::Expected<CpuProgram>
+flashc::compileProgramToCPU(ModuleOp module, const CompileOptions &options) {
+  llvm::Expected<Lowering> lowered = lowerTo(module, options, Stage::LLVM);
+  if (!lowered)
+    return lowered.takeError();
+  if (!lowered->program)
+    return makeError("the module holds attention and no gradients, but a "
+                     "program computes gradients; ask for them");
+  FirstError errors(module.getContext());
+  return CpuProgram::create(*lowered->module, *lowered->program);
 }
 
 llvm::Expected<std::unique_ptr<CpuKernel>>

@@ -17,6 +17,12 @@ static llvm::Expected<int> argumentOf(AttnFunction &found, Value value,
                    found.func.getName().str(), what.str());
 }
 
+static std::string captureName(func::FuncOp func, unsigned argument,
+                               size_t capture) {
+  auto name = func.getArgAttrOfType<StringAttr>(argument, kArgumentNameAttr);
+  return name ? name.str() : "capture" + std::to_string(capture);
+}
+
 static llvm::Error findOperands(AttnFunction &found) {
   auto find = [&](int &slot, Value value, llvm::StringRef what) -> llvm::Error {
     llvm::Expected<int> index = argumentOf(found, value, what);
@@ -40,10 +46,8 @@ static llvm::Error findOperands(AttnFunction &found) {
     if (llvm::Error error = find(found.captures.emplace_back(), capture,
                                  "capture " + std::to_string(i)))
       return error;
-    auto name = found.func.getArgAttrOfType<StringAttr>(found.captures.back(),
-                                                        kArgumentNameAttr);
-    found.captureNames.push_back(name ? name.str()
-                                      : "capture" + std::to_string(i));
+    found.captureNames.push_back(
+        captureName(found.func, found.captures.back(), i));
   }
   return llvm::Error::success();
 }
@@ -91,5 +95,44 @@ llvm::Expected<AttnFunction> flashc::findAttention(ModuleOp module) {
     return makeError("@{} must return the results of its attn.forward, output "
                      "first, but returns {} other values; change the return",
                      found.func.getName().str(), returned.size());
+  return found;
+}
+
+bool flashc::holdsBackward(ModuleOp module) {
+  return module
+      .walk([](attn::BackwardOp) { return WalkResult::interrupt(); })
+      .wasInterrupted();
+}
+
+llvm::Expected<BackwardFunction> flashc::findBackward(ModuleOp module) {
+  BackwardFunction found;
+  int count = 0;
+  module.walk([&](attn::AttentionInterface op) {
+    if (auto backward = dyn_cast<attn::BackwardOp>(op.getOperation()))
+      found.backward = backward;
+    ++count;
+  });
+  if (count != 1 || !found.backward)
+    return makeError("the module holds {} attention ops, but gradients are made "
+                     "of one attn.backward; split the module",
+                     count);
+  found.func = dyn_cast<func::FuncOp>(found.backward->getParentOp());
+  if (!found.func)
+    return makeError(
+        "attn.backward stands inside {}, but must stand in a "
+        "func.func; move it there",
+        found.backward->getParentOp()->getName().getStringRef().str());
+  if (llvm::Error error = checkName(found.func.getName()))
+    return error;
+  for (auto [i, operand] : llvm::enumerate(found.backward->getOperands())) {
+    auto argument = dyn_cast<BlockArgument>(operand);
+    if (!argument || argument.getOwner() != &found.func.getBody().front())
+      return makeError("@{}: operand {} of attn.backward is computed by another "
+                       "op, but must be an argument of the function; pass it in",
+                       found.func.getName().str(), i);
+  }
+  for (auto [i, capture] : llvm::enumerate(found.backward.getCaptures()))
+    found.captureNames.push_back(captureName(
+        found.func, cast<BlockArgument>(capture).getArgNumber(), i));
   return found;
 }

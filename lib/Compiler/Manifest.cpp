@@ -8,6 +8,8 @@
 #include "flashc/Dialect/Warp/IR/TensorMaps.h"
 #include "flashc/Support/Error.h"
 
+#include "llvm/ADT/StringSet.h"
+
 using namespace mlir;
 using namespace flashc;
 
@@ -94,5 +96,58 @@ void flashc::describeWarp(ModuleOp module, Manifest &manifest) {
     manifest.producerWarps = kernel.getAllWarps() - kernel.getWarps();
     for (const warp::TensorMap &map : warp::getTensorMaps(kernel))
       manifest.tensorMaps.push_back({int64_t(map.argument), map.rows});
+  }
+}
+
+llvm::Expected<ProgramManifest> flashc::describeBackward(ModuleOp module) {
+  llvm::Expected<BackwardFunction> found = findBackward(module);
+  if (!found)
+    return found.takeError();
+  attn::BackwardOp op = found->backward;
+  ProgramManifest program;
+  program.captures = found->captureNames;
+  program.gradients.assign(op.getGradients().begin(), op.getGradients().end());
+  program.lseGradient = bool(op.getLseGradient());
+  program.kvLengths = bool(op.getKvLengths());
+  program.deterministic = op.getDeterministic();
+  program.headDim = op.getHeadDim();
+  program.valueHeadDim = op.getValueHeadDim();
+  program.dtype = typeText(op.getQuery().getType().getElementType());
+  program.scale = op.getScaleValue();
+  program.mask = printMask(op.getMask().value_or(Attribute()));
+  program.layout = attn::stringifyLayout(op.getLayout()).str();
+  return program;
+}
+
+static GridPlace placeOf(ArrayRef<int64_t> place) {
+  if (place.empty())
+    return {};
+  return {place[0], place[1]};
+}
+
+void flashc::describeKernels(ModuleOp module, ProgramManifest &program) {
+  llvm::StringSet<> seen;
+  for (auto kernel : module.getOps<tile::KernelOp>()) {
+    tile::GridAttr grid = kernel.getGridOrDefault();
+    ProgramKernel &description = program.kernels.emplace_back();
+    description.name = kernel.getSymName().str();
+    description.batch = placeOf(grid.getBatch());
+    description.heads = placeOf(grid.getHeads());
+    description.blocks = placeOf(grid.getBlocks());
+    description.rows = grid.getRows();
+    for (auto [i, type] : llvm::enumerate(kernel.getArgumentTypes())) {
+      auto name = kernel.getArgAttrOfType<StringAttr>(i, "tile.argument");
+      description.arguments.push_back(name.str());
+      auto sizes = kernel.getArgAttrOfType<ArrayAttr>(i, "tile.workspace");
+      if (!sizes || !seen.insert(name).second)
+        continue;
+      Workspace &workspace = program.workspaces.emplace_back();
+      workspace.name = name.str();
+      workspace.elementType =
+          typeText(cast<MemRefType>(type).getElementType());
+      for (auto size : sizes.getAsRange<StringAttr>())
+        workspace.sizes.push_back(size.str());
+      workspace.zeroed = bool(kernel.getArgAttr(i, "tile.zeroed"));
+    }
   }
 }

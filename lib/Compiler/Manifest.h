@@ -18,6 +18,12 @@ llvm::Error describeTile(mlir::ModuleOp module, const CompileOptions &options,
 /// Adds the shared bytes of the `warp` level.
 void describeWarp(mlir::ModuleOp module, Manifest &manifest);
 
+/// What the `attn` level knows of gradients.
+llvm::Expected<ProgramManifest> describeBackward(mlir::ModuleOp module);
+
+/// Adds the kernels and workspaces of the `tile` level.
+void describeKernels(mlir::ModuleOp module, ProgramManifest &program);
+
 } // namespace flashc
 
 #endif // FLASHC_LIB_COMPILER_MANIFEST_H

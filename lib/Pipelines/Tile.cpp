@@ -12,6 +12,18 @@
 
 using namespace mlir;
 
+void flashc::buildAttnPipeline(OpPassManager &manager,
+                               const PipelineOptions &options) {
+  if (options.backward) {
+    attn::AttnDeriveBackwardOptions derive;
+    derive.gradients.assign(options.gradients.begin(), options.gradients.end());
+    derive.dlse = options.lseGradient;
+    derive.deterministic = options.deterministic;
+    manager.addPass(attn::createAttnDeriveBackward(derive));
+  }
+  manager.addPass(attn::createAttnSimplifyMask());
+}
+
 void flashc::buildTilePipeline(OpPassManager &manager,
                                const PipelineOptions &options) {
   manager.addPass(attn::createAttnSimplifyMask());

@@ -12,7 +12,9 @@
 #include "flashc/Pipelines/Pipelines.h"
 #include "flashc/Support/KernelImage.h"
 #include "flashc/Support/TargetInfo.h"
+#include "flashc/Support/ProgramManifest.h"
 #include "flashc/Target/CPU.h"
+#include "flashc/Target/CPU/Program.h"
 
 #include "llvm/ADT/ArrayRef.h"
 
@@ -38,6 +40,9 @@ struct Lowering {
   /// Complete from the tile level on, but for `sharedBytes` (warp level; on the
   /// tile level the schedule's estimate) and what ptxas says.
   Manifest manifest;
+  /// In place of the manifest, of gradients: their kernels from the tile level
+  /// on.
+  std::optional<ProgramManifest> program;
 };
 
 /// Lower a copy of `module` to the IR of `stage` (Attn, Tile or Warp; LLVM here
@@ -45,8 +50,8 @@ struct Lowering {
 llvm::Expected<Lowering> lowerTo(mlir::ModuleOp module,
                                  const CompileOptions &options, Stage stage);
 
-/// The text (or, for Cubin, the bytes) of one stage. Warp, PTX, Cubin and
-/// Manifest need a GPU target.
+/// The text (or, for Cubin, the bytes) of one stage. Warp, PTX, Cubin and, but
+/// for gradients, Manifest need a GPU target.
 llvm::Expected<std::string>
 emitStage(mlir::ModuleOp module, const CompileOptions &options, Stage stage);
 
@@ -61,6 +66,11 @@ llvm::Expected<KernelImage> compileToGPU(mlir::ModuleOp module,
 llvm::Expected<std::unique_ptr<CpuKernel>>
 compileToCPU(mlir::ModuleOp module, const CompileOptions &options,
              Manifest *manifest = nullptr);
+
+/// The gradients of attention in this process: of a module with an
+/// `attn.backward`, or of one with an `attn.forward` and `options.backward`.
+llvm::Expected<CpuProgram> compileProgramToCPU(mlir::ModuleOp module,
+                                               const CompileOptions &options);
 
 } // namespace flashc
 

@@ -76,6 +76,21 @@ struct AttnFunction {
 /// not one that PTX can spell.
 llvm::Expected<AttnFunction> findAttention(mlir::ModuleOp module);
 
+/// The same of gradients: a function and its one `attn.backward`.
+struct BackwardFunction {
+  mlir::func::FuncOp func;
+  attn::BackwardOp backward;
+  /// Names of the captures, in the order of the op.
+  std::vector<std::string> captureNames;
+};
+
+/// Whether the module holds an `attn.backward`.
+bool holdsBackward(mlir::ModuleOp module);
+
+/// Find it. Fails where the module does not hold exactly one `attn.backward`, no
+/// `attn.forward` beside it, and as `findAttention`.
+llvm::Expected<BackwardFunction> findBackward(mlir::ModuleOp module);
+
 } // namespace flashc
 
 #endif // FLASHC_COMPILER_MODULE_H

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace mlir {
 class OpPassManager;
@@ -29,11 +30,20 @@ struct PipelineOptions {
   /// Length of the problems that the schedule is chosen for; 0: 4096. Any
   /// length runs.
   int64_t length = 0;
+  /// Gradients instead of attention (the CPU only, so far): those of the
+  /// captures with these numbers too; with dLSE beside dO; the same bits in
+  /// every run.
+  bool backward = false;
+  std::vector<int64_t> gradients;
+  bool lseGradient = false, deterministic = false;
   /// Width of a vector register: 128, 256 or 512. CPU only; code that runs here
   /// takes `hostVectorBits()` of flashc/Target/CPU.h.
   int64_t vectorBits = 256;
 };
 
+/// attn to attn: gradients, where they are asked for, and masks in one spelling.
+void buildAttnPipeline(mlir::OpPassManager &manager,
+                       const PipelineOptions &options);
 /// attn to expanded tile: the part that the CPU and the GPU share.
 void buildTilePipeline(mlir::OpPassManager &manager,
                        const PipelineOptions &options);

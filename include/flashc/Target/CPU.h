@@ -42,24 +42,39 @@ public:
   /// LLVM said, if it cannot be compiled.
   static llvm::Expected<std::unique_ptr<CpuKernel>>
   create(mlir::ModuleOp module);
+  /// All kernels of such a module, in its order.
+  static llvm::Expected<std::vector<std::unique_ptr<CpuKernel>>>
+  createAll(mlir::ModuleOp module);
   ~CpuKernel();
 
-  /// Runs the kernel for all (batch, head, query block) of argument 0, handed
-  /// out to `threads` threads one by one; 0: as many as the machine has.
+  /// Runs the kernel for all (batch, head, block) of its grid, handed out to
+  /// `threads` threads one by one; 0: as many as the machine has. Of kernels
+  /// whose programs add to common sums, those of one batch and head are run in
+  /// order on one thread, so that the sums are always the same bits.
   /// Arguments are those of the tile.kernel, in its order. Fails before it runs
   /// if their number, ranks, sizes or strides are not what the kernel takes.
   /// Nothing runs where the grid is empty.
   llvm::Error run(llvm::ArrayRef<CpuArgument> arguments,
                   unsigned threads = 0) const;
 
+  /// Whether `run` would accept these arguments; says why not.
+  llvm::Error check(llvm::ArrayRef<CpuArgument> arguments) const;
+
   const std::string &name() const { return kernelName; }
-  /// Rows of a query block.
-  int64_t qBlock() const { return queryBlock; }
+  /// Rows of a block of its grid: of the forward, of a query block.
+  int64_t blockRows() const { return rows; }
   /// Bytes of scratch that each thread needs.
   int64_t scratchBytes() const { return scratch; }
 
+  /// A dimension of an argument that the grid has its size from; 1 where there
+  /// is no argument.
+  struct Place {
+    int64_t argument = -1, dim = 0;
+  };
+
 private:
   CpuKernel() = default;
+  llvm::Error describe(mlir::DictionaryAttr facts);
   /// Batch, head, block and an array of pointers to memref descriptors, scratch
   /// first.
   using Entry = void (*)(int64_t, int64_t, int64_t, void **);
@@ -70,16 +85,22 @@ private:
     bool contiguous = false;
     std::string type;
   };
-  llvm::Error check(llvm::ArrayRef<CpuArgument> arguments) const;
   llvm::Error checkOne(size_t number, const CpuArgument &argument) const;
-  void work(llvm::ArrayRef<std::vector<int64_t>> descriptors, int64_t heads,
-            int64_t blocks, std::atomic<int64_t> &next, int64_t total) const;
+  /// How many programs there are.
+  struct Extent {
+    int64_t batches, heads, blocks;
+  };
+  Extent extentFor(llvm::ArrayRef<CpuArgument> arguments) const;
+  void work(llvm::ArrayRef<std::vector<int64_t>> descriptors, Extent extent,
+            std::atomic<int64_t> &next) const;
 
   std::string kernelName;
-  int64_t queryBlock = 0, scratch = 0;
+  int64_t rows = 0, scratch = 0;
+  Place batchPlace, headsPlace, blocksPlace;
+  bool inOrder = false;
   std::vector<Parameter> parameters;
   Entry entry = nullptr;
-  std::unique_ptr<llvm::orc::LLJIT> jit; // owns the code
+  std::shared_ptr<llvm::orc::LLJIT> jit; // owns the code
 };
 
 } // namespace flashc

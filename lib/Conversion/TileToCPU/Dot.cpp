@@ -40,9 +40,10 @@ static Blocking blockingOf(tile::DotOp op, int64_t lanes) {
 MemRefType Emitter::packedType(tile::DotOp op) {
   auto result = cast<RankedTensorType>(op.getResult().getType());
   auto lhs = cast<RankedTensorType>(op.getLhs().getType());
+  int64_t depth = lhs.getDimSize(op.getTransposeA() ? 0 : 1);
   int64_t width = blockingOf(op, lanes).vectors * lanes;
-  return MemRefType::get(
-      {result.getDimSize(1) / width, lhs.getDimSize(1), width}, b.getF32Type());
+  return MemRefType::get({result.getDimSize(1) / width, depth, width},
+                         b.getF32Type());
 }
 
 tile::DotOp Emitter::onlyPackedFor(Value tile) {
@@ -83,7 +84,8 @@ LogicalResult Emitter::emitDot(tile::DotOp op) {
           ? claim(bufferType(cast<RankedTensorType>(op.getResult().getType())),
                   op)
           : takeOver(op.getAcc(), op);
-  Product product{lhs->memref, rhs->memref, acc->memref, fromZero, false};
+  Product product{lhs->memref, rhs->memref, acc->memref,
+                  fromZero,    false,       op.getTransposeA()};
   settle(op.getResult(), acc);
   if (op.getTransposeB()) {
     emitProduct(product, blockingOf(op, lanes));
@@ -156,8 +158,10 @@ SmallVector<Value> Emitter::emitDepth(const Product &product, Blocking shape,
     for (int64_t v = 0; v < shape.vectors; ++v)
       right.push_back(loadVector(product.packed, {panel, k, index(v * lanes)}));
     for (int64_t r = 0; r < shape.rows; ++r) {
-      Value scalar = memref::LoadOp::create(b, product.a,
-                                            ValueRange{add(row, index(r)), k});
+      Value at[] = {add(row, index(r)), k};
+      if (product.transposed)
+        std::swap(at[0], at[1]);
+      Value scalar = memref::LoadOp::create(b, product.a, ValueRange(at));
       Value isZero;
       if (product.skipZeros) {
         Value zero = arith::ConstantOp::create(b, b.getF32FloatAttr(0));

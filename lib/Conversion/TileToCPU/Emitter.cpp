@@ -42,11 +42,36 @@ FailureOr<func::FuncOp> Emitter::emit() {
     types.push_back(TypeAttr::get(type));
   SmallVector<NamedAttribute> facts{
       b.getNamedAttr("arguments", b.getArrayAttr(types)),
-      b.getNamedAttr("q_block",
-                     b.getI64IntegerAttr(kernel.getSchedule().getQ())),
       b.getNamedAttr("scratch_bytes", b.getI64IntegerAttr(pool->bytes()))};
+  addGrid(facts);
   func->setAttr("tile.cpu_kernel", b.getDictionaryAttr(facts));
   return func;
+}
+
+/// Whether programs add to what others add to. A CPU's additions are not atomic,
+/// and their order is always the same: the programs of one batch and head are
+/// run one after the other.
+static bool sharesSums(tile::KernelOp kernel) {
+  auto shares = [](Operation *op) {
+    auto scatter = dyn_cast<tile::ScatterOp>(op);
+    bool isShared = scatter && scatter.getKind() == tile::ScatterKind::Add &&
+                    !scatter.getExclusive();
+    return isShared || isa<tile::AccumulateOp>(op) ? WalkResult::interrupt()
+                                                   : WalkResult::advance();
+  };
+  return kernel.walk(shares).wasInterrupted();
+}
+
+void Emitter::addGrid(SmallVectorImpl<NamedAttribute> &facts) {
+  tile::GridAttr grid = kernel.getGridOrDefault();
+  auto add = [&](StringRef name, Attribute value) {
+    facts.push_back(b.getNamedAttr(name, value));
+  };
+  add("batch", b.getDenseI64ArrayAttr(grid.getBatch()));
+  add("heads", b.getDenseI64ArrayAttr(grid.getHeads()));
+  add("blocks", b.getDenseI64ArrayAttr(grid.getBlocks()));
+  add("rows", b.getI64IntegerAttr(grid.getRows()));
+  add("in_order", b.getBoolAttr(sharesSums(kernel)));
 }
 
 /// Vectors have no tails here: tiles are padded on the tile level.
@@ -103,7 +128,9 @@ LogicalResult Emitter::emitOp(Operation *op) {
       .Case([&](tile::NextOp op) { return emitNext(op); })
       .Case([&](tile::StoreOp op) { return emitStore(op); })
       .Case([&](tile::DotOp op) { return emitDot(op); })
+      .Case([&](tile::AccumulateOp op) { return emitAccumulate(op), success(); })
       .Case([&](tile::MapOp op) { return emitMap(op); })
+      .Case([&](tile::ScatterOp op) { return emitScatter(op); })
       .Case([&](tile::ReduceOp op) { return emitReduce(op), success(); })
       .Case([&](tile::AnyOp op) { return emitAny(op), success(); })
       .Case([&](tile::CollectOp op) {
@@ -131,9 +158,13 @@ void Emitter::emitProgram(tile::ProgramOp op) {
   Block &entry = func.getBody().front();
   Value block = entry.getArgument(2);
   if (op.getLongestFirst()) {
-    Value rows = memref::DimOp::create(b, entry.getArgument(kFirstArgument), 2);
-    Value size = index(kernel.getSchedule().getQ());
-    Value blocks = arith::CeilDivUIOp::create(b, rows, size);
+    tile::GridAttr grid = kernel.getGridOrDefault();
+    Value blocks = index(1);
+    if (ArrayRef<int64_t> place = grid.getBlocks(); !place.empty()) {
+      Value rows = memref::DimOp::create(
+          b, entry.getArgument(kFirstArgument + place[0]), place[1]);
+      blocks = arith::CeilDivUIOp::create(b, rows, index(grid.getRows()));
+    }
     block = arith::SubIOp::create(b, arith::SubIOp::create(b, blocks, index(1)),
                                   block);
   }

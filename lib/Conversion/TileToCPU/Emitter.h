@@ -48,6 +48,7 @@ private:
   void emitYield(Operation *yield, ArrayRef<Buffer *> targets);
   void bindResults(Operation *from, Operation *to, ArrayRef<Buffer *> targets);
   void emitProgram(tile::ProgramOp op);
+  void addGrid(llvm::SmallVectorImpl<mlir::NamedAttribute> &facts);
   Result cloneScalarOp(Operation *op);
 
   // Places.cpp: tiles and their buffers.
@@ -84,15 +85,17 @@ private:
                 StoreRow store);
   void emitStoreRows(Buffer *from, tile::StoreOp op, Value count);
   void emitStoreScalars(Buffer *from, tile::StoreOp op, Value count);
+  void emitAccumulate(tile::AccumulateOp op);
+  void emitRowValues(tile::LoadOp op);
   Value clampedRows(Value view, Value row, Value limit, int64_t rows);
 
   // Dot.cpp: products.
   Result emitDot(tile::DotOp op);
-  /// acc (or 0) + a * packed, buffers all; with `skipZeros` a zero of `a` adds
-  /// nothing, whatever it meets.
+  /// acc (or 0) + a * packed, buffers all, or with `transposed` the transpose of
+  /// a; with `skipZeros` a zero of `a` adds nothing, whatever it meets.
   struct Product {
     Value a, packed, acc;
-    bool fromZero, skipZeros;
+    bool fromZero, skipZeros, transposed;
   };
   void emitProduct(const Product &product, Blocking blocking);
   llvm::SmallVector<Value> emitDepth(const Product &product, Blocking blocking,
@@ -109,6 +112,7 @@ private:
 
   // Map.cpp, Reduce.cpp
   Result emitMap(tile::MapOp op);
+  Result emitScatter(tile::ScatterOp op);
   void emitReduce(tile::ReduceOp op);
   void emitAny(tile::AnyOp op);
   Value foldLanes(Value vector, tile::ReduceKind kind);

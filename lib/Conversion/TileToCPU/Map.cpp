@@ -1,4 +1,4 @@
-// Part of convert-tile-to-cpu: maps. A body is scalar code. What depends on the
+// Part of convert-tile-to-cpu: maps and scatters. A body is scalar code. What depends on the
 // lane (an input of the result's rank, the coordinate along the vector, and all
 // that follows) becomes a vector; the rest stays scalar and is computed once a
 // row.
@@ -10,14 +10,23 @@ namespace flashc::cpu {
 
 class MapEmitter {
 public:
-  MapEmitter(Emitter &e, tile::MapOp op) : e(e), b(e.b), op(op) {}
+  MapEmitter(Emitter &e, tile::MapOp op)
+      : e(e), b(e.b), inputs(op.getInputs()), origin(op.getOrigin()),
+        body(op.getBody().front()) {}
+  MapEmitter(Emitter &e, tile::ScatterOp op)
+      : e(e), b(e.b), inputs(op.getInputs()), origin(op.getOrigin()),
+        body(op.getBody().front()) {}
   LogicalResult emit(ArrayRef<Buffer *> results);
+  /// The same without results: `memory` is written instead.
+  LogicalResult emitScatter(MemRefType type, Value memory,
+                            tile::ScatterKind kind);
 
 private:
   struct Lane {
     Value value;
     bool varying; // a vector with an element for each lane
   };
+  LogicalResult emitBody(MemRefType type);
   void makeLoops(MemRefType type);
   void bindInputs();
   void bindCoordinates();
@@ -34,7 +43,8 @@ private:
 
   Emitter &e;
   ImplicitLocOpBuilder &b;
-  tile::MapOp op;
+  ValueRange inputs, origin;
+  Block &body;
   DenseMap<Value, Lane> values;
   Operation *beforeLoop = nullptr, *inLoop = nullptr;
   /// Where in the tile: (row) or (row, column), the last one that of lane 0.
@@ -57,7 +67,7 @@ void MapEmitter::makeLoops(MemRefType type) {
 
 void MapEmitter::bindInputs() {
   for (auto [input, arg] :
-       llvm::zip(op.getInputs(), op.getBody().getArguments())) {
+       llvm::zip(inputs, body.getArguments())) {
     bool isBit = arg.getType().isInteger(1);
     auto type = cast<RankedTensorType>(input.getType());
     bool varying = false;
@@ -67,7 +77,10 @@ void MapEmitter::bindInputs() {
       value = arith::ConstantOp::create(b, *constant);
     } else if (type.getRank() == int64_t(position.size())) {
       at(varying = true);
-      value = e.loadVector(e.home(input)->memref, position);
+      SmallVector<Value> place(position);
+      if (type.getRank() == 2 && type.getDimSize(0) == 1)
+        place.front() = e.index(0); // one row for all
+      value = e.loadVector(e.home(input)->memref, place);
     } else {
       at(false);
       value =
@@ -85,16 +98,16 @@ void MapEmitter::bindCoordinates() {
   SmallVector<int64_t> steps;
   for (int64_t i = 0; i < e.lanes; ++i)
     steps.push_back(i);
-  for (auto [dim, origin] : llvm::enumerate(op.getOrigin())) {
+  for (auto [dim, start] : llvm::enumerate(origin)) {
     bool varying = dim + 1 == position.size();
     at(varying);
-    Value value = e.add(e.scalars.lookup(origin), position[dim]);
+    Value value = e.add(e.scalars.lookup(start), position[dim]);
     if (varying) {
       VectorType type = e.vectorOf(b.getIndexType());
       Value step = arith::ConstantOp::create(b, b.getIndexVectorAttr(steps));
       value = e.add(vector::BroadcastOp::create(b, type, value), step);
     }
-    bind(op.getBody().getArgument(op.getInputs().size() + dim), value, varying);
+    bind(body.getArgument(inputs.size() + dim), value, varying);
   }
 }
 
@@ -207,7 +220,7 @@ LogicalResult MapEmitter::emitOp(Operation &inner) {
 }
 
 void MapEmitter::emitResults(ArrayRef<Buffer *> results) {
-  Operation *yield = op.getBody().front().getTerminator();
+  Operation *yield = body.getTerminator();
   SmallVector<Value> vectors;
   for (Value value : yield->getOperands())
     vectors.push_back(asVector(value));
@@ -220,15 +233,53 @@ void MapEmitter::emitResults(ArrayRef<Buffer *> results) {
   }
 }
 
-LogicalResult MapEmitter::emit(ArrayRef<Buffer *> results) {
-  OpBuilder::InsertionGuard guard(b);
-  makeLoops(results.front()->type);
+LogicalResult MapEmitter::emitBody(MemRefType type) {
+  makeLoops(type);
   bindInputs();
   bindCoordinates();
-  for (Operation &inner : op.getBody().front().without_terminator())
+  for (Operation &inner : body.without_terminator())
     if (failed(emitOp(inner)))
       return failure();
+  return success();
+}
+
+LogicalResult MapEmitter::emit(ArrayRef<Buffer *> results) {
+  OpBuilder::InsertionGuard guard(b);
+  if (failed(emitBody(results.front()->type)))
+    return failure();
   emitResults(results);
+  return success();
+}
+
+/// Lane after lane: whether, value, indices.
+LogicalResult MapEmitter::emitScatter(MemRefType type, Value memory,
+                                      tile::ScatterKind kind) {
+  OpBuilder::InsertionGuard guard(b);
+  if (failed(emitBody(type)))
+    return failure();
+  Type element = cast<MemRefType>(memory.getType()).getElementType();
+  SmallVector<Value> vectors;
+  for (Value value : body.getTerminator()->getOperands())
+    vectors.push_back(asVector(value));
+  at(true);
+  vectors[1] = unhold(b, vectors[1], element);
+  for (int64_t lane = 0; lane < e.lanes; ++lane) {
+    auto part = [&](Value vector) {
+      return vector::ExtractOp::create(b, vector, lane).getResult();
+    };
+    auto branch = scf::IfOp::create(b, part(vectors[0]));
+    OpBuilder::InsertionGuard inBranch(b);
+    b.setInsertionPoint(branch.thenBlock()->getTerminator());
+    SmallVector<Value> place;
+    for (Value index : ArrayRef(vectors).drop_front(2))
+      place.push_back(part(index));
+    Value value = part(vectors[1]);
+    if (kind == tile::ScatterKind::Add) {
+      Value old = memref::LoadOp::create(b, memory, place);
+      value = arith::AddFOp::create(b, old, value);
+    }
+    memref::StoreOp::create(b, value, memory, place);
+  }
   return success();
 }
 
@@ -253,6 +304,19 @@ LogicalResult Emitter::emitMap(tile::MapOp op) {
   for (auto [result, buffer] : llvm::zip_equal(op.getResults(), results))
     settle(result, buffer);
   return success();
+}
+
+LogicalResult Emitter::emitScatter(tile::ScatterOp op) {
+  MemRefType largest;
+  for (Value input : op.getInputs()) {
+    MemRefType type = bufferType(cast<RankedTensorType>(input.getType()));
+    bool larger = !largest || type.getRank() > largest.getRank() ||
+                  type.getNumElements() > largest.getNumElements();
+    if (larger)
+      largest = type;
+  }
+  return MapEmitter(*this, op)
+      .emitScatter(largest, scalars.lookup(op.getMemory()), op.getKind());
 }
 
 } // namespace flashc::cpu

@@ -7,11 +7,39 @@ using namespace mlir;
 namespace flashc::cpu {
 
 LogicalResult Emitter::emitLoad(tile::LoadOp op) {
+  if (cast<MemRefType>(op.getView().getType()).getRank() == 3)
+    return emitRowValues(op), success();
   emitFetch({scalars.lookup(op.getView()), scalars.lookup(op.getBatch()),
              scalars.lookup(op.getHead()), scalars.lookup(op.getRow()),
              scalars.lookupOrNull(op.getLimit())},
             op.getTile(), op);
   return success();
+}
+
+/// Values of rows, as a vector or as a tile of one row; zero from the limit on.
+void Emitter::emitRowValues(tile::LoadOp op) {
+  auto type = cast<RankedTensorType>(op.getTile().getType());
+  Buffer *to = claim(bufferType(type), op);
+  Value view = scalars.lookup(op.getView()), row = scalars.lookup(op.getRow());
+  int64_t size = type.getShape().back();
+  Value count =
+      clampedRows(view, row, scalars.lookupOrNull(op.getLimit()), size);
+  VectorType vector = vectorOf(b.getF32Type());
+  loop(size, lanes, [&](Value c) {
+    Value left = arith::SubIOp::create(b, count, c);
+    Value mask =
+        vector::CreateMaskOp::create(b, vectorOf(b.getI1Type()), left);
+    Value none = arith::ConstantOp::create(b, b.getZeroAttr(vector));
+    SmallVector<Value> at{scalars.lookup(op.getBatch()),
+                          scalars.lookup(op.getHead()), add(row, c)};
+    Value values =
+        vector::MaskedLoadOp::create(b, vector, view, at, mask, none);
+    SmallVector<Value> place{c};
+    if (type.getRank() == 2)
+      place.insert(place.begin(), index(0));
+    storeVector(values, to->memref, place);
+  });
+  settle(op.getTile(), to);
 }
 
 LogicalResult Emitter::emitNext(tile::NextOp op) {
@@ -113,6 +141,32 @@ LogicalResult Emitter::emitStore(tile::StoreOp op) {
   else
     emitStoreRows(from, op, count);
   return success();
+}
+
+void Emitter::emitAccumulate(tile::AccumulateOp op) {
+  Buffer *from = readable(op.getTile(), op);
+  Value view = scalars.lookup(op.getView()), row = scalars.lookup(op.getRow());
+  int64_t dim = cast<MemRefType>(view.getType()).getDimSize(3);
+  Value count = clampedRows(view, row, Value(), from->type.getDimSize(0));
+  VectorType type = vectorOf(b.getF32Type());
+  loop(count, 1, [&](Value r) {
+    for (int64_t c = 0; c < dim; c += lanes) {
+      Value more = loadVector(from->memref, {r, index(c)});
+      SmallVector<Value> at{scalars.lookup(op.getBatch()),
+                            scalars.lookup(op.getHead()), add(row, r),
+                            index(c)};
+      if (c + lanes <= dim) {
+        Value sum = arith::AddFOp::create(b, loadVector(view, at), more);
+        storeVector(sum, view, at);
+        continue;
+      }
+      Value mask = firstLanes(b, lanes, dim - c);
+      Value old = vector::MaskedLoadOp::create(b, type, view, at, mask,
+                                               zeroOf(b, type));
+      vector::MaskedStoreOp::create(b, view, at, mask,
+                                    arith::AddFOp::create(b, old, more));
+    }
+  });
 }
 
 void Emitter::emitStoreScalars(Buffer *from, tile::StoreOp op, Value count) {

@@ -36,16 +36,23 @@ static void initializeTargetOnce() {
   (void)done;
 }
 
+static constexpr StringLiteral kPackedEntry = "flashc_packed_entry";
+
+std::string packedEntry(size_t kernel) {
+  return (kPackedEntry + Twine(kernel)).str();
+}
+
 /// void packed(batch, head, block, pointers) calls the C interface, whose other
 /// arguments are pointers to memref descriptors.
-static void addPackedEntry(Module &module, Function &kernel) {
+static void addPackedEntry(Module &module, Function &kernel,
+                           const std::string &name) {
   LLVMContext &context = module.getContext();
   Type *i64 = Type::getInt64Ty(context);
   Type *pointer = PointerType::getUnqual(context);
   auto *type = FunctionType::get(Type::getVoidTy(context),
                                  {i64, i64, i64, pointer}, false);
   auto *packed =
-      Function::Create(type, Function::ExternalLinkage, kPackedEntry, module);
+      Function::Create(type, Function::ExternalLinkage, name, module);
   IRBuilder<> b(BasicBlock::Create(context, "entry", packed));
   constexpr unsigned kIndices = 3;
   SmallVector<Value *> arguments;
@@ -63,10 +70,11 @@ static void addPackedEntry(Module &module, Function &kernel) {
 static void optimize(Module &module, TargetMachine &machine) {
   module.setDataLayout(machine.createDataLayout());
   module.setTargetTriple(machine.getTargetTriple());
-  // The kernel is reached through the packed entry alone, so that its copies
-  // go.
+  // Kernels are reached through their packed entries alone, so that their
+  // copies go.
   for (Function &function : module)
-    if (!function.isDeclaration() && function.getName() != kPackedEntry)
+    if (!function.isDeclaration() &&
+        !function.getName().starts_with(kPackedEntry))
       function.setLinkage(GlobalValue::InternalLinkage);
   LoopAnalysisManager loops;
   FunctionAnalysisManager functions;
@@ -83,7 +91,8 @@ static void optimize(Module &module, TargetMachine &machine) {
 }
 
 Expected<std::unique_ptr<orc::LLJIT>>
-compileForHost(mlir::ModuleOp module, mlir::LLVM::LLVMFuncOp kernel) {
+compileForHost(mlir::ModuleOp module,
+               ArrayRef<mlir::LLVM::LLVMFuncOp> kernels) {
   initializeTargetOnce();
   mlir::DialectRegistry registry;
   mlir::registerBuiltinDialectTranslation(registry);
@@ -93,13 +102,16 @@ compileForHost(mlir::ModuleOp module, mlir::LLVM::LLVMFuncOp kernel) {
   auto context = std::make_unique<LLVMContext>();
   std::unique_ptr<Module> code =
       mlir::translateModuleToLLVMIR(module, *context);
-  std::string name = ("_mlir_ciface_" + kernel.getName()).str();
-  Function *entry = code ? code->getFunction(name) : nullptr;
-  if (!entry)
-    return createStringError(
-        "kernel '%s' has no form in LLVM IR; lower it with buildCPUPipeline",
-        kernel.getName().str().c_str());
-  addPackedEntry(*code, *entry);
+  for (size_t number = 0; number < kernels.size(); ++number) {
+    mlir::LLVM::LLVMFuncOp kernel = kernels[number];
+    std::string name = ("_mlir_ciface_" + kernel.getName()).str();
+    Function *entry = code ? code->getFunction(name) : nullptr;
+    if (!entry)
+      return createStringError(
+          "kernel '%s' has no form in LLVM IR; lower it with buildCPUPipeline",
+          kernel.getName().str().c_str());
+    addPackedEntry(*code, *entry, packedEntry(number));
+  }
 
   auto target = orc::JITTargetMachineBuilder::detectHost();
   if (!target)

@@ -7,13 +7,15 @@
 
 namespace flashc {
 
-/// Symbol of the function that takes a kernel's arguments as an array.
-constexpr llvm::StringLiteral kPackedEntry = "flashc_packed_entry";
+/// Symbol of the function that takes the arguments of kernel number `kernel` as
+/// an array.
+std::string packedEntry(size_t kernel);
 
-/// Compiles `module`, adding `kPackedEntry` for `kernel`, which has a C
-/// interface (llvm.emit_c_interface).
+/// Compiles `module`, adding a packed entry for each of `kernels`, which have a
+/// C interface (llvm.emit_c_interface).
 llvm::Expected<std::unique_ptr<llvm::orc::LLJIT>>
-compileForHost(mlir::ModuleOp module, mlir::LLVM::LLVMFuncOp kernel);
+compileForHost(mlir::ModuleOp module,
+               llvm::ArrayRef<mlir::LLVM::LLVMFuncOp> kernels);
 
 } // namespace flashc
 

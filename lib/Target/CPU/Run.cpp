@@ -1,5 +1,5 @@
 // Running a CPU kernel: the checks, the memref descriptors, and threads that
-// take one (batch, head, query block) after the other until none is left.
+// take one (batch, head, block) after the other until none is left.
 #include "flashc/Target/CPU.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -80,7 +80,7 @@ Error CpuKernel::check(ArrayRef<CpuArgument> arguments) const {
 
 /// A memref descriptor as MLIR lays it out: allocated and aligned pointer,
 /// offset, sizes, strides.
-static std::vector<int64_t> describe(const CpuArgument &argument) {
+static std::vector<int64_t> descriptorOf(const CpuArgument &argument) {
   auto address = int64_t(reinterpret_cast<intptr_t>(argument.data));
   std::vector<int64_t> words{address, address, 0};
   words.insert(words.end(), argument.sizes.begin(), argument.sizes.end());
@@ -90,43 +90,55 @@ static std::vector<int64_t> describe(const CpuArgument &argument) {
   return words;
 }
 
-void CpuKernel::work(ArrayRef<std::vector<int64_t>> descriptors, int64_t heads,
-                     int64_t blocks, std::atomic<int64_t> &next,
-                     int64_t total) const {
+CpuKernel::Extent
+CpuKernel::extentFor(ArrayRef<CpuArgument> arguments) const {
+  auto size = [&](Place place) -> int64_t {
+    return place.argument < 0 ? 1 : arguments[place.argument].sizes[place.dim];
+  };
+  return {size(batchPlace), size(headsPlace),
+          int64_t(divideCeil(size(blocksPlace), rows))};
+}
+
+void CpuKernel::work(ArrayRef<std::vector<int64_t>> descriptors, Extent extent,
+                     std::atomic<int64_t> &next) const {
   constexpr size_t kAlignment = 64; // a cache line, and the widest vector
   std::unique_ptr<char[]> memory(new char[scratch + kAlignment]);
   CpuArgument area;
   area.data = reinterpret_cast<void *>(
       alignTo(reinterpret_cast<uintptr_t>(memory.get()), kAlignment));
   area.sizes = {scratch};
-  std::vector<int64_t> scratchDescriptor = describe(area);
+  std::vector<int64_t> scratchDescriptor = descriptorOf(area);
   SmallVector<void *> pointers{scratchDescriptor.data()};
   for (const std::vector<int64_t> &descriptor : descriptors)
     pointers.push_back(const_cast<int64_t *>(descriptor.data()));
-  for (int64_t at = next++; at < total; at = next++)
-    entry(at / blocks / heads, at / blocks % heads, at % blocks,
-          pointers.data());
+  int64_t chunk = inOrder ? extent.blocks : 1; // programs that stay together
+  int64_t total = extent.batches * extent.heads * extent.blocks;
+  for (int64_t at = next++ * chunk; at < total; at = next++ * chunk)
+    for (int64_t n = at; n < at + chunk; ++n)
+      entry(n / extent.blocks / extent.heads, n / extent.blocks % extent.heads,
+            n % extent.blocks, pointers.data());
 }
 
 Error CpuKernel::run(ArrayRef<CpuArgument> arguments, unsigned threads) const {
   if (Error error = check(arguments))
     return error;
-  ArrayRef<int64_t> query = arguments.front().sizes;
-  int64_t heads = query[1], blocks = divideCeil(query[2], queryBlock);
-  int64_t total = query[0] * heads * blocks;
+  Extent extent = extentFor(arguments);
+  int64_t chains = extent.batches * extent.heads;
+  int64_t total = chains * extent.blocks;
   if (total == 0)
     return Error::success();
   std::vector<std::vector<int64_t>> descriptors;
   for (const CpuArgument &argument : arguments)
-    descriptors.push_back(describe(argument));
+    descriptors.push_back(descriptorOf(argument));
   if (threads == 0)
     threads = std::max(1u, std::thread::hardware_concurrency());
-  threads = unsigned(std::min<int64_t>(threads, total));
+  threads =
+      unsigned(std::min<int64_t>(threads, inOrder ? chains : total));
   std::atomic<int64_t> next{0};
   std::vector<std::thread> others;
   for (unsigned i = 1; i < threads; ++i)
-    others.emplace_back([&] { work(descriptors, heads, blocks, next, total); });
-  work(descriptors, heads, blocks, next, total);
+    others.emplace_back([&] { work(descriptors, extent, next); });
+  work(descriptors, extent, next);
   for (std::thread &thread : others)
     thread.join();
   return Error::success();

@@ -64,7 +64,7 @@ TEST_CASE("cpu: the hand-written causal kernel agrees with the oracle") {
       continue;
     auto kernel = test::compileTile(text, bits);
     CHECK(kernel->name() == "causal");
-    CHECK(kernel->qBlock() == 128);
+    CHECK(kernel->blockRows() == 128);
     for (auto [sq, sk] :
          {std::pair<int64_t, int64_t>{200, 333}, {1, 65}, {300, 130}, {5, 0}}) {
       INFO(bits << " bits, Sq " << sq << ", Sk " << sk);

@@ -1,0 +1,80 @@
+//===- ProgramManifest.h - Several kernels and their workspace --*- C++ -*-===//
+#ifndef FLASHC_SUPPORT_PROGRAMMANIFEST_H
+#define FLASHC_SUPPORT_PROGRAMMANIFEST_H
+
+#include "flashc/Support/KernelImage.h"
+
+#include "llvm/ADT/StringMap.h"
+
+namespace flashc {
+
+/// An array that the kernels of a program share and that its caller provides
+/// for one run; dense.
+struct Workspace {
+  std::string name;
+  /// "f32".
+  std::string elementType;
+  /// Each size: "batch", "heads", "kv_heads", "queries", "keys", "capture N"
+  /// (the number of elements of captured tensor N), or a number.
+  std::vector<std::string> sizes;
+  /// Holds zeros before the first kernel runs.
+  bool zeroed = false;
+
+  bool operator==(const Workspace &) const = default;
+};
+
+/// Where a size of a kernel's grid comes from: a dimension of a parameter, or 1
+/// where `param` is -1.
+struct GridPlace {
+  int64_t param = -1, dim = 0;
+  bool operator==(const GridPlace &) const = default;
+};
+
+/// One kernel of a program. Its grid has a block for each batch, head and `rows`
+/// of the third place.
+struct ProgramKernel {
+  std::string name;
+  GridPlace batch, heads, blocks;
+  int64_t rows = 0;
+  /// Names of the arrays that it is given, in order.
+  std::vector<std::string> arguments;
+
+  bool operator==(const ProgramKernel &) const = default;
+};
+
+/// The sizes of one problem.
+struct ProgramSizes {
+  int64_t batch = 0, heads = 0, kvHeads = 0, queries = 0, keys = 0;
+  /// Elements of each captured tensor.
+  std::vector<int64_t> captures;
+};
+
+/// The gradients of attention: kernels that run one after the other. The arrays
+/// are q, k, v, o, lse, do, dlse, kv_lengths, capture0, ... (read), dq, dk, dv
+/// (written), dcapture0, ... (written, flat) and the workspaces.
+struct ProgramManifest {
+  std::vector<ProgramKernel> kernels;
+  std::vector<Workspace> workspaces;
+  /// Names of the captured tensors, and which of them have a gradient.
+  std::vector<std::string> captures;
+  std::vector<int64_t> gradients;
+  /// Whether the program reads dlse and kv_lengths.
+  bool lseGradient = false, kvLengths = false;
+  bool deterministic = false;
+  int64_t headDim = 0, valueHeadDim = 0;
+  std::string dtype;
+  double scale = 0;
+  /// For people, as in Manifest.
+  std::string mask, layout;
+
+  llvm::json::Value toJSON() const;
+};
+
+/// The sizes of a workspace for a problem. Fails on a word that is none of
+/// those of `Workspace::sizes`.
+llvm::Expected<llvm::SmallVector<int64_t, 4>>
+sizesOf(const Workspace &workspace, const ProgramSizes &sizes);
+
+} // namespace flashc
+
+#endif // FLASHC_SUPPORT_PROGRAMMANIFEST_H
