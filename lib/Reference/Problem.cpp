@@ -168,6 +168,35 @@ std::string MaskExpr::text() const {
   return "";
 }
 
+std::string MaskExpr::attribute() const {
+  switch (kind) {
+  case Kind::None: // visible wherever
+    return "#attn.window<left = -1, right = -1>";
+  case Kind::Causal:
+    return "#attn.causal";
+  case Kind::CausalTopLeft:
+    return "#attn.causal<top_left>";
+  case Kind::Window:
+    return fmt::format("#attn.window<left = {}, right = {}>", left, right);
+  case Kind::WindowTopLeft:
+    return fmt::format("#attn.window<left = {}, right = {}, align = top_left>",
+                       left, right);
+  case Kind::Prefix:
+    return fmt::format("#attn.prefix<{}>", left);
+  case Kind::KeyLength:
+    return "#attn.key_length";
+  case Kind::And:
+    return fmt::format("#attn.and<[{}, {}]>", parts[0].attribute(),
+                       parts[1].attribute());
+  case Kind::Or:
+    return fmt::format("#attn.or<[{}, {}]>", parts[0].attribute(),
+                       parts[1].attribute());
+  case Kind::Not:
+    return fmt::format("#attn.not<{}>", parts[0].attribute());
+  }
+  return "";
+}
+
 std::string AttentionProblem::describe() const {
   return fmt::format(
       "{} {} B{} H{}/{} Sq{} Sk{} D{}/{} {}{}{}", elementName(dtype()).str(),

@@ -105,6 +105,8 @@ struct MaskExpr {
   bool visible(int64_t i, int64_t j, int64_t sq, int64_t keys) const;
   /// As `--mask=` takes it, and.or.not written & | !.
   std::string text() const;
+  /// As MLIR has it, for another mask than `none`.
+  std::string attribute() const;
 };
 
 /// An array that a score function reads, contiguous.
@@ -112,6 +114,18 @@ struct Capture {
   std::string name;
   std::vector<int64_t> shape;
   std::vector<float> data;
+};
+
+/// Derivatives of a score function at one pair.
+struct ScoreDerivative {
+  /// Of the new score by the scaled one.
+  double byScore = 1;
+  /// Of the new score by elements of captures.
+  struct ByCapture {
+    int64_t capture, element;
+    double value;
+  };
+  std::vector<ByCapture> byCaptures;
 };
 
 /// Inputs of one attention. The shapes are those of `q` (B, Hq, Sq, D), `k`
@@ -125,6 +139,10 @@ struct AttentionProblem {
   std::vector<int32_t> kvLengths;
   /// The oracle's score function of (scaled score, b, h, i, j), or empty.
   std::function<double(double, int64_t, int64_t, int64_t, int64_t)> score;
+  /// The oracle's derivatives of `score`, with the same arguments; needed for
+  /// gradients where there is a score function.
+  std::function<ScoreDerivative(double, int64_t, int64_t, int64_t, int64_t)>
+      scoreDerivative;
   /// What the compiler gets for `score`: the captured arrays and the
   /// description as MLIR text. Empty where flags say everything.
   std::vector<Capture> captures;

@@ -1,0 +1,161 @@
+// From a backward to a program of this machine and to its result.
+#include "unittests/Numerics/GradientHarness.h"
+#include "unittests/Numerics/CpuHarness.h"
+
+#include "cases/CaseModule.h"
+#include "flashc/Compiler/Compiler.h"
+
+#include <cstring>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+using namespace flashc;
+using namespace flashc::test;
+using namespace flashc::reference;
+
+/// The case as the forward's tests have it: what describes the attention.
+static TestCase forwardOf(const GradientCase &test) {
+  TestCase forward;
+  forward.name = test.name;
+  forward.problem = test.problem.forward;
+  forward.tiles = test.tiles;
+  forward.staticHeads = test.staticHeads;
+  return forward;
+}
+
+static std::string keyOf(const GradientCase &test) {
+  const GradientProblem &p = test.problem;
+  return fmt::format("{} dlse {} gradients {} deterministic {}",
+                     kernelKey(forwardOf(test)), !p.dLse.empty(),
+                     fmt::join(p.gradients, ","), p.deterministic);
+}
+
+static llvm::Expected<CpuProgram> compile(const GradientCase &test,
+                                          const std::string &tiles) {
+  std::unique_ptr<mlir::MLIRContext> context = makeContext();
+  auto module = moduleOf(forwardOf(test), *context);
+  if (!module)
+    return module.takeError();
+  CompileOptions options;
+  options.arch = "cpu";
+  options.vectorBits = hostVectorBits();
+  options.tiles = tiles;
+  options.backward = true;
+  options.gradients = test.problem.gradients;
+  options.lseGradient = !test.problem.dLse.empty();
+  options.deterministic = test.problem.deterministic;
+  return compileProgramToCPU(**module, options);
+}
+
+const CompiledProgram &GradientHarness::program(const GradientCase &test) {
+  auto [at, isNew] = programs.try_emplace(keyOf(test));
+  CompiledProgram &made = at->second;
+  if (!isNew)
+    return made;
+  auto compiled = compile(test, test.tiles);
+  if (!compiled && test.tiles != "auto") {
+    made.refusedTiles = llvm::toString(compiled.takeError());
+    compiled = compile(test, "auto");
+  }
+  if (compiled)
+    made.program = std::move(*compiled);
+  else
+    made.error = llvm::toString(compiled.takeError());
+  return made;
+}
+
+/// A tensor full of NaN, so that an element that is never written shows.
+static HostTensor unwritten(const HostTensor &like, Layout layout) {
+  HostTensor tensor = HostTensor::dense(like.element, like.shape, layout);
+  std::memset(tensor.storage.data(), 0xff, tensor.storage.size());
+  return tensor;
+}
+
+llvm::Expected<Gradients> GradientHarness::run(const GradientCase &test,
+                                               unsigned threads) {
+  const CompiledProgram &compiled = program(test);
+  if (!compiled.program)
+    return llvm::createStringError(compiled.error);
+  const GradientProblem &problem = test.problem;
+  const AttentionProblem &p = problem.forward;
+  Gradients out{unwritten(p.q, p.layout), unwritten(p.k, p.layout),
+                unwritten(p.v, p.layout), {}};
+  llvm::SmallVector<int64_t, 4> rows{p.batch(), p.heads(), p.sq()};
+  auto rowsOf = [&](const std::vector<float> &data) {
+    return CpuArgument{const_cast<float *>(data.data()), rows, {}};
+  };
+  llvm::StringMap<CpuArgument> arrays;
+  arrays["q"] = argumentOf(p.q);
+  arrays["k"] = argumentOf(p.k);
+  arrays["v"] = argumentOf(p.v);
+  arrays["o"] = argumentOf(problem.o);
+  arrays["lse"] = rowsOf(problem.lse);
+  arrays["do"] = argumentOf(problem.dO);
+  if (!problem.dLse.empty())
+    arrays["dlse"] = rowsOf(problem.dLse);
+  if (!p.kvLengths.empty())
+    arrays["kv_lengths"] = {const_cast<int32_t *>(p.kvLengths.data()),
+                            {int64_t(p.kvLengths.size())},
+                            {}};
+  for (auto [n, capture] : llvm::enumerate(p.captures))
+    arrays["capture" + std::to_string(n)] = {
+        const_cast<float *>(capture.data.data()),
+        {capture.shape.begin(), capture.shape.end()},
+        {}};
+  arrays["dq"] = argumentOf(out.dq);
+  arrays["dk"] = argumentOf(out.dk);
+  arrays["dv"] = argumentOf(out.dv);
+  for (int64_t number : problem.gradients)
+    out.captures.emplace_back(p.captures[number].data.size(),
+                              std::numeric_limits<float>::quiet_NaN());
+  for (auto [n, number] : llvm::enumerate(problem.gradients))
+    arrays["dcapture" + std::to_string(number)] = {
+        out.captures[n].data(), {int64_t(out.captures[n].size())}, {}};
+  if (llvm::Error error = compiled.program->run(arrays, threads))
+    return std::move(error);
+  return out;
+}
+
+static bool sameBits(const Gradients &a, const Gradients &b) {
+  return a.dq.storage == b.dq.storage && a.dk.storage == b.dk.storage &&
+         a.dv.storage == b.dv.storage && a.captures == b.captures;
+}
+
+std::string GradientHarness::runAndJudge(const GradientCase &test,
+                                         unsigned threads) {
+  llvm::Expected<Gradients> out = run(test, threads);
+  const AttentionProblem &p = test.problem.forward;
+  bool strided = p.q.strides[3] != 1 || test.problem.dO.strides[3] != 1;
+  if (strided && out)
+    return test.name + ": a last stride other than 1 was not refused";
+  if (!out) {
+    std::string error = llvm::toString(out.takeError());
+    if (!strided)
+      return test.name + ": " + error;
+    if (error.find("copy it to that form first") == std::string::npos)
+      return test.name + ": refused for another reason: " + error;
+    GradientCase copied = test;
+    AttentionProblem &f = copied.problem.forward;
+    for (HostTensor *t : {&f.q, &f.k, &f.v, &copied.problem.dO})
+      *t = denseCopy(*t, f.layout);
+    return runAndJudge(copied, threads);
+  }
+  GradientReport report = checkGradients(test.problem, *out);
+  if (!report.ok)
+    return test.name + ": " + report.why;
+  for (int n = 0; n < 3; ++n)
+    if (report.rmsUnfused[n] > 0)
+      worst = std::max(worst, report.rmsError[n] / report.rmsUnfused[n]);
+  if (test.expect)
+    if (std::string wrong = test.expect(test.problem, *out); !wrong.empty())
+      return test.name + ": " + wrong;
+  if (!test.sameAs.empty()) {
+    auto same = earlier.find(test.sameAs);
+    if (same == earlier.end())
+      return test.name + ": '" + test.sameAs + "' has not run";
+    if (!sameBits(same->second, *out))
+      return test.name + ": differs from '" + test.sameAs + "'";
+  }
+  earlier.insert_or_assign(test.name, std::move(*out));
+  return "";
+}
