@@ -74,60 +74,141 @@ static llvm::Error checkCapture(const NpyArray &array, RankedTensorType type,
   return llvm::Error::success();
 }
 
-llvm::Expected<ScoreFunction>
-ScoreFunction::create(attn::ForwardOp op,
-                      llvm::ArrayRef<const NpyArray *> captures) {
-  ScoreFunction function;
-  Block &body = op.getScore().front();
+namespace {
+/// The ops of a region, flattened.
+struct Flattened {
+  std::vector<ScoreFunction::Step> steps;
   llvm::DenseMap<Value, unsigned> registers;
-  for (unsigned i = 0; i < 5; ++i)
-    registers[body.getArgument(i)] = function.registerCount++;
+  unsigned count = 0;
+};
+} // namespace
+
+/// One op; `scalars` arguments stand before the captures.
+static llvm::Error flattenOp(Operation &inner, unsigned scalars,
+                             llvm::ArrayRef<const NpyArray *> captures,
+                             Flattened &out) {
+  auto unknown = [&] {
+    return makeError("--check does not know {}; take it out of the score "
+                     "function",
+                     inner.getName().getStringRef().str());
+  };
+  if (inner.getNumResults() != 1)
+    return unknown();
+  unsigned result = out.registers[inner.getResult(0)] = out.count++;
+  if (auto constant = dyn_cast<arith::ConstantOp>(inner)) {
+    out.steps.push_back(constantStep(constant, result));
+    return llvm::Error::success();
+  }
+  std::vector<unsigned> operands;
+  for (Value operand : inner.getOperands())
+    operands.push_back(out.registers.lookup(operand));
+  if (auto extract = dyn_cast<tensor::ExtractOp>(inner)) {
+    auto source = cast<BlockArgument>(extract.getTensor());
+    operands.erase(operands.begin());
+    out.steps.push_back(extractStep(*captures[source.getArgNumber() - scalars],
+                                    extract.getType(), operands, result));
+    return llvm::Error::success();
+  }
+  ScoreFunction::Step step = scoreStep(inner, operands, result);
+  if (!step)
+    return unknown();
+  out.steps.push_back(std::move(step));
+  return llvm::Error::success();
+}
+
+/// All ops of a region but its attn.add_gradient ops.
+static llvm::Expected<Flattened>
+flatten(attn::AttentionInterface op, Block &body, unsigned scalars,
+        llvm::ArrayRef<const NpyArray *> captures) {
   for (auto [i, array] : llvm::enumerate(captures))
     if (llvm::Error error = checkCapture(
             *array, cast<RankedTensorType>(op.getCaptures()[i].getType()), i))
       return error;
-  for (Operation &inner : body.without_terminator()) {
-    if (inner.getNumResults() != 1)
-      return makeError("--check does not know {}; take it out of the score "
-                       "function",
-                       inner.getName().getStringRef().str());
-    unsigned result = registers[inner.getResult(0)] = function.registerCount++;
-    if (auto constant = dyn_cast<arith::ConstantOp>(inner)) {
-      function.steps.push_back(constantStep(constant, result));
-      continue;
-    }
-    std::vector<unsigned> operands;
-    for (Value operand : inner.getOperands())
-      operands.push_back(registers.lookup(operand));
-    if (auto extract = dyn_cast<tensor::ExtractOp>(inner)) {
-      auto source = cast<BlockArgument>(extract.getTensor());
-      operands.erase(operands.begin());
-      function.steps.push_back(extractStep(*captures[source.getArgNumber() - 5],
-                                           extract.getType(), operands,
-                                           result));
-      continue;
-    }
-    Step step = scoreStep(inner, operands, result);
-    if (!step)
-      return makeError("--check does not know {}; take it out of the score "
-                       "function",
-                       inner.getName().getStringRef().str());
-    function.steps.push_back(std::move(step));
-  }
+  Flattened out;
+  for (unsigned i = 0; i < scalars; ++i)
+    out.registers[body.getArgument(i)] = out.count++;
+  for (Operation &inner : body.without_terminator())
+    if (!isa<attn::AddGradientOp>(inner))
+      if (llvm::Error error = flattenOp(inner, scalars, captures, out))
+        return error;
+  return out;
+}
+
+static void setPlace(Number *registers, double score, int64_t batch,
+                     int64_t head, int64_t i, int64_t j) {
+  registers[0].real = score;
+  registers[1].integer = batch;
+  registers[2].integer = head;
+  registers[3].integer = i;
+  registers[4].integer = j;
+}
+
+llvm::Expected<ScoreFunction>
+ScoreFunction::create(attn::ForwardOp op,
+                      llvm::ArrayRef<const NpyArray *> captures) {
+  Block &body = op.getScore().front();
+  auto flat = flatten(op, body, attn::kScoreArguments, captures);
+  if (!flat)
+    return flat.takeError();
+  ScoreFunction function;
+  function.steps = std::move(flat->steps);
+  function.registerCount = flat->count;
   function.result =
-      registers.lookup(cast<attn::YieldOp>(body.back()).getScore());
+      flat->registers.lookup(cast<attn::YieldOp>(body.back()).getScore());
   return function;
 }
 
 double ScoreFunction::operator()(double score, int64_t batch, int64_t head,
                                  int64_t i, int64_t j) const {
   llvm::SmallVector<Number, 32> registers(registerCount);
-  registers[0].real = score;
-  registers[1].integer = batch;
-  registers[2].integer = head;
-  registers[3].integer = i;
-  registers[4].integer = j;
+  setPlace(registers.data(), score, batch, head, i, j);
   for (const Step &step : steps)
     step(registers.data());
   return registers[result].real;
+}
+
+llvm::Expected<ScoreGradientFunction>
+ScoreGradientFunction::create(attn::BackwardOp op,
+                              llvm::ArrayRef<const NpyArray *> captures) {
+  constexpr unsigned kScalars = attn::kScoreArguments + 1;
+  Block &body = op.getScoreGradient().front();
+  auto flat = flatten(op, body, kScalars, captures);
+  if (!flat)
+    return flat.takeError();
+  ScoreGradientFunction function;
+  function.steps = std::move(flat->steps);
+  function.registerCount = flat->count;
+  function.result =
+      flat->registers.lookup(cast<attn::YieldOp>(body.back()).getScore());
+  for (auto add : body.getOps<attn::AddGradientOp>()) {
+    auto capture = cast<BlockArgument>(add.getCapture());
+    Addition &addition = function.additions.emplace_back();
+    addition.capture = capture.getArgNumber() - kScalars;
+    addition.value = flat->registers.lookup(add.getValue());
+    for (Value index : add.getIndices())
+      addition.indices.push_back(flat->registers.lookup(index));
+    llvm::ArrayRef<int64_t> shape = captures[addition.capture]->shape;
+    addition.shape.assign(shape.begin(), shape.end());
+  }
+  return function;
+}
+
+ScoreGradientFunction::Derivatives
+ScoreGradientFunction::operator()(double score, int64_t batch, int64_t head,
+                                  int64_t i, int64_t j) const {
+  llvm::SmallVector<Number, 32> registers(registerCount);
+  setPlace(registers.data(), score, batch, head, i, j);
+  registers[attn::kScoreArguments].real = 1;
+  for (const ScoreFunction::Step &step : steps)
+    step(registers.data());
+  Derivatives out;
+  out.byScore = registers[result].real;
+  for (const Addition &addition : additions) {
+    int64_t at = 0;
+    for (auto [dim, index] : llvm::zip_equal(addition.shape, addition.indices))
+      at = at * dim + std::clamp<int64_t>(registers[index].integer, 0, dim - 1);
+    out.byCaptures.push_back(
+        {addition.capture, at, registers[addition.value].real});
+  }
+  return out;
 }

@@ -59,6 +59,10 @@ void reference::addBias(AttentionProblem &p,
                                             int64_t i, int64_t j) {
     return x + double(data[i * sk + j]);
   };
+  p.scoreDerivative = [sk = p.sk()](double, int64_t, int64_t, int64_t i,
+                                    int64_t j) {
+    return ScoreDerivative{1, {{0, i * sk + j, 1}}};
+  };
   p.captures.push_back(std::move(bias));
   p.mlir = biasModule(p);
 }

@@ -41,6 +41,41 @@ private:
   unsigned result = 0;
 };
 
+/// The gradient region of an `attn.backward`, in the same way.
+class ScoreGradientFunction {
+public:
+  /// Derivatives of the new score: by the scaled score and by elements of
+  /// captured tensors, counted row by row.
+  struct Derivatives {
+    double byScore = 0;
+    struct ByCapture {
+      int64_t capture, element;
+      double value;
+    };
+    std::vector<ByCapture> byCaptures;
+  };
+
+  /// As `ScoreFunction::create`.
+  static llvm::Expected<ScoreGradientFunction>
+  create(attn::BackwardOp op, llvm::ArrayRef<const NpyArray *> captures);
+
+  /// For query `i` and key `j`. May be called by many threads.
+  Derivatives operator()(double score, int64_t batch, int64_t head, int64_t i,
+                         int64_t j) const;
+
+private:
+  struct Addition {
+    int64_t capture;
+    unsigned value;
+    std::vector<unsigned> indices;
+    std::vector<int64_t> shape;
+  };
+  std::vector<ScoreFunction::Step> steps;
+  std::vector<Addition> additions;
+  unsigned registerCount = 0;
+  unsigned result = 0;
+};
+
 /// What one op of a score region does: it reads registers `operands` and writes
 /// register `result`. Null where the op is not known. `tensor.extract` and
 /// `arith.constant` are not this function's.
