@@ -28,11 +28,9 @@ def AttnDeriveBackward : Pass<"attn-derive-backward", "::mlir::ModuleOp"> {
     differentiated (reverse mode). Runs first, if at all. Functions without attention stay as they are.
     ```mlir
     // Before
-    func.func @attention(%q: ..., %k: ..., %v: ...) {
-      %o, %lse = attn.forward %q, %k, %v mask(#attn.causal)
+    %o, %lse = attn.forward %q, %k, %v mask(#attn.causal)
     // After
-    func.func @attention_backward(%q: ..., %k: ..., %v: ..., %o: ..., %lse: ..., %do: ...) {
-      %dq, %dk, %dv = attn.backward %q, %k, %v, %o, %lse, %do mask(#attn.causal)
+    %dq, %dk, %dv = attn.backward %q, %k, %v, %o, %lse, %do mask(#attn.causal)
     ```
   }];
   let options = [

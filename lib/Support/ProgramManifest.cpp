@@ -33,7 +33,7 @@ static std::optional<int64_t> sizeOf(llvm::StringRef word,
 }
 
 llvm::Expected<llvm::SmallVector<int64_t, 4>>
-flashc::sizesOf(const Workspace &workspace, const ProgramSizes &sizes) {
+flashc::workspaceSizes(const Workspace &workspace, const ProgramSizes &sizes) {
   llvm::SmallVector<int64_t, 4> result;
   for (const std::string &word : workspace.sizes) {
     std::optional<int64_t> size = sizeOf(word, sizes);

@@ -73,7 +73,7 @@ struct ProgramManifest {
 /// The sizes of a workspace for a problem. Fails on a word that is none of
 /// those of `Workspace::sizes`.
 llvm::Expected<llvm::SmallVector<int64_t, 4>>
-sizesOf(const Workspace &workspace, const ProgramSizes &sizes);
+workspaceSizes(const Workspace &workspace, const ProgramSizes &sizes);
 
 } // namespace flashc
 

@@ -94,7 +94,7 @@ llvm::Error Run::addWorkspaces() {
   if (!problem)
     return problem.takeError();
   for (const Workspace &workspace : manifest.workspaces) {
-    auto size = sizesOf(workspace, *problem);
+    auto size = workspaceSizes(workspace, *problem);
     if (!size)
       return size.takeError();
     memory.emplace_back(elements(*size)); // zeros, all of them

@@ -3,7 +3,7 @@
 // ARCH: target arch 'sm_12' is not known; use one of cpu, sm_75, sm_80, sm_86, sm_89, sm_90
 
 func.func @beside(%q: tensor<1x8x1x64xf16>, %x: f32) -> tensor<1x8x1x64xf16> {
-  // expected-error @+1 {{stands in function 'beside' beside attn.forward, but a kernel holds nothing else; move it to the caller or into the score region}}
+  // expected-error @+1 {{stands in function 'beside' beside attention, but a kernel holds nothing else; move it to the caller or into the score region}}
   %y = arith.addf %x, %x : f32
   %o, %lse = attn.forward %q, %q, %q : tensor<1x8x1x64xf16>, tensor<1x8x1x64xf16>, tensor<1x8x1x64xf16> -> (tensor<1x8x1x64xf16>, tensor<1x1x8xf32>)
   return %o : tensor<1x8x1x64xf16>

@@ -659,7 +659,7 @@ func.func @two_blocks(%q: tensor<2x8x4x64xf16>) {
 // -----
 
 func.func @yield_elsewhere(%s: f32) {
-  // expected-error @below {{'attn.yield' op expects parent op 'attn.forward'}}
+  // expected-error @below {{'attn.yield' op expects parent op to be one of 'attn.forward, attn.backward'}}
   attn.yield %s : f32
 }
 

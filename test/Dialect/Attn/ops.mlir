@@ -62,3 +62,50 @@ func.func @empty(%q: tensor<0x0x1x1xbf16>, %k: tensor<0x0x1x1xbf16>) -> tensor<0
       -> (tensor<0x0x1x1xbf16>, tensor<0x1x0xf32>)
   return %o : tensor<0x0x1x1xbf16>
 }
+
+// CHECK-LABEL: func.func @backward(
+// CHECK:         attn.backward %{{.+}}, %{{.+}}, %{{.+}}, %{{.+}}, %{{.+}}, %{{.+}} mask(#attn.causal) scale(1.250000e-01)
+// CHECK-SAME:      : tensor<?x?x32x64xf16>, tensor<?x?x8x64xf16>, tensor<?x?x8x64xf16>, tensor<?x?x32x64xf16>, tensor<?x32x?xf32>, tensor<?x?x32x64xf16>
+// CHECK-SAME:      -> (tensor<?x?x32x64xf16>, tensor<?x?x8x64xf16>, tensor<?x?x8x64xf16>){{$}}
+func.func @backward(%q: tensor<?x?x32x64xf16>, %k: tensor<?x?x8x64xf16>, %v: tensor<?x?x8x64xf16>, %o: tensor<?x?x32x64xf16>,
+                    %lse: tensor<?x32x?xf32>, %do: tensor<?x?x32x64xf16>) {
+  %dq, %dk, %dv = attn.backward %q, %k, %v, %o, %lse, %do mask(#attn.causal) scale(0.125)
+      : tensor<?x?x32x64xf16>, tensor<?x?x8x64xf16>, tensor<?x?x8x64xf16>, tensor<?x?x32x64xf16>, tensor<?x32x?xf32>,
+        tensor<?x?x32x64xf16> -> (tensor<?x?x32x64xf16>, tensor<?x?x8x64xf16>, tensor<?x?x8x64xf16>)
+  return
+}
+
+// CHECK-LABEL: func.func @temperature(
+// CHECK:         attn.backward {{.+}} captures(%{{.+}} : tensor<4xf32>) gradients([0]) deterministic :
+// CHECK:           attn.yield
+// CHECK:         } gradient {
+// CHECK:           attn.add_gradient %{{.+}} to %{{.+}}[%{{.+}}] : tensor<4xf32>
+// CHECK:           attn.yield
+func.func @temperature(%q: tensor<1x9x4x64xf16>, %k: tensor<1x9x4x64xf16>, %v: tensor<1x9x4x64xf16>, %o: tensor<1x9x4x64xf16>,
+                       %lse: tensor<1x4x9xf32>, %do: tensor<1x9x4x64xf16>, %t: tensor<4xf32>) {
+  %dq, %dk, %dv, %dt = attn.backward %q, %k, %v, %o, %lse, %do captures(%t : tensor<4xf32>) gradients([0]) deterministic
+      : tensor<1x9x4x64xf16>, tensor<1x9x4x64xf16>, tensor<1x9x4x64xf16>, tensor<1x9x4x64xf16>, tensor<1x4x9xf32>,
+        tensor<1x9x4x64xf16> -> (tensor<1x9x4x64xf16>, tensor<1x9x4x64xf16>, tensor<1x9x4x64xf16>, tensor<4xf32>) {
+  ^bb0(%s: f32, %b: index, %h: index, %i: index, %j: index, %m: tensor<4xf32>):
+    %x = tensor.extract %m[%h] : tensor<4xf32>
+    %r = arith.mulf %s, %x : f32
+    attn.yield %r : f32
+  } gradient {
+  ^bb0(%s: f32, %b: index, %h: index, %i: index, %j: index, %dx: f32, %m: tensor<4xf32>):
+    %x = tensor.extract %m[%h] : tensor<4xf32>
+    %dt = arith.mulf %dx, %s : f32
+    attn.add_gradient %dt to %m[%h] : tensor<4xf32>
+    %ds = arith.mulf %dx, %x : f32
+    attn.yield %ds : f32
+  }
+  return
+}
+
+// CHECK-LABEL: func.func @all_clauses(
+// CHECK:         attn.backward {{.+}} dlse(%{{.+}} : tensor<?x?x?xf32>) kv_lengths(%{{.+}} : tensor<?xi32>) mask(#attn.key_length) layout(bhsd) {note = 1 : i64} :
+func.func @all_clauses(%q: tensor<?x?x?x8xf32>, %rows: tensor<?x?x?xf32>, %n: tensor<?xi32>) {
+  %dq, %dk, %dv = attn.backward %q, %q, %q, %q, %rows, %q dlse(%rows : tensor<?x?x?xf32>) kv_lengths(%n : tensor<?xi32>)
+      mask(#attn.key_length) layout(bhsd) {note = 1} : tensor<?x?x?x8xf32>, tensor<?x?x?x8xf32>, tensor<?x?x?x8xf32>, tensor<?x?x?x8xf32>,
+      tensor<?x?x?xf32>, tensor<?x?x?x8xf32> -> (tensor<?x?x?x8xf32>, tensor<?x?x?x8xf32>, tensor<?x?x?x8xf32>)
+  return
+}

@@ -99,7 +99,7 @@ tile.kernel @k(%q: memref<1x64x64xf32>) attributes {schedule = #s} { tile.return
 // -----
 
 #s = #tile.schedule<q = 64, kv = 64, stages = 1, warps = 1, q_in_registers = false, sram = 100000>
-// expected-error @+1 {{output #1 has type 'memref<1xi32>', but an output is a 4-D view or a 3-D view of f32}}
+// expected-error @+1 {{output #1 has type 'memref<1xi32>', but an output is a 4-D view, a 3-D view of f32 or a 1-D view of floats}}
 tile.kernel @k(%q: memref<1x1x64x64xf32>, %n: memref<1xi32> {tile.output}) attributes {schedule = #s} { tile.return }
 
 // -----
@@ -225,7 +225,7 @@ func.func @dot(%a: tensor<64x64xf16>, %b: tensor<64x64xbf16>, %c: tensor<64x64xf
 // -----
 
 func.func @dot(%a: tensor<64x32xf16>, %b: tensor<64x48xf16>, %c: tensor<64x64xf32>) {
-  // expected-error @+1 {{sums over 32 columns of A but 48 columns of B; pad both alike or change transpose_b}}
+  // expected-error @+1 {{sums over 32 columns of A but 48 columns of B; pad both alike or change transpose_a or transpose_b}}
   %d = tile.dot %a, %b acc(%c) transpose_b : tensor<64x32xf16>, tensor<64x48xf16> -> tensor<64x64xf32>
   return
 }
@@ -233,7 +233,7 @@ func.func @dot(%a: tensor<64x32xf16>, %b: tensor<64x48xf16>, %c: tensor<64x64xf3
 // -----
 
 func.func @dot(%a: tensor<64x32xf16>, %b: tensor<64x48xf16>, %c: tensor<64x48xf32>) {
-  // expected-error @+1 {{sums over 32 columns of A but 64 rows of B; pad both alike or change transpose_b}}
+  // expected-error @+1 {{sums over 32 columns of A but 64 rows of B; pad both alike or change transpose_a or transpose_b}}
   %d = tile.dot %a, %b acc(%c) : tensor<64x32xf16>, tensor<64x48xf16> -> tensor<64x48xf32>
   return
 }
@@ -362,7 +362,7 @@ func.func @map(%s: tensor<2x64x64xf32>) {
 // -----
 
 func.func @map(%s: tensor<64x64xf32>, %m: tensor<32xf32>) {
-  // expected-error @+1 {{has an input of type 'tensor<32xf32>' beside the largest input 'tensor<64x64xf32>'; inputs have its shape or its rows, results its shape}}
+  // expected-error @+1 {{has an input of type 'tensor<32xf32>' beside the largest input 'tensor<64x64xf32>'; inputs have its shape, its rows or one row of its columns, results its shape}}
   %r = tile.map ins(%s, %m : tensor<64x64xf32>, tensor<32xf32>) -> tensor<64x64xf32> {
   ^bb0(%x: f32, %y: f32):
     tile.yield %x : f32
@@ -373,7 +373,7 @@ func.func @map(%s: tensor<64x64xf32>, %m: tensor<32xf32>) {
 // -----
 
 func.func @map(%s: tensor<64x64xf32>) {
-  // expected-error @+1 {{has a result of type 'tensor<64xf32>' beside the largest input 'tensor<64x64xf32>'; inputs have its shape or its rows, results its shape}}
+  // expected-error @+1 {{has a result of type 'tensor<64xf32>' beside the largest input 'tensor<64x64xf32>'; inputs have its shape, its rows or one row of its columns, results its shape}}
   %r = tile.map ins(%s : tensor<64x64xf32>) -> tensor<64xf32> {
   ^bb0(%x: f32):
     tile.yield %x : f32

@@ -128,3 +128,86 @@ func.func @any(%rows: tensor<64xi1>) -> i1 {
   %c = tile.any %rows : tensor<64xi1>
   return %c : i1
 }
+
+// CHECK-LABEL: tile.kernel @grid(
+// CHECK-SAME:    grid = #tile.grid<batch = [1, 0], heads = [1, 1], blocks = [1, 2], rows = 64>
+tile.kernel @grid(%sums: memref<?xf32> {tile.output}, %k: memref<?x?x?x64xf16, strided<[?, ?, ?, 1], offset: ?>>) attributes {
+    grid = #tile.grid<batch = [1, 0], heads = [1, 1], blocks = [1, 2], rows = 64>, schedule = #tile.schedule<
+    q = 128, kv = 64, stages = 1, warps = 4, q_in_registers = false, sram = 166912>} { tile.return }
+
+// CHECK-LABEL: tile.kernel @one_program(
+// CHECK-SAME:    grid = #tile.grid<batch = [], heads = [], blocks = [0, 0], rows = 16>
+tile.kernel @one_program(%sums: memref<?xf32> {tile.output}) attributes {
+    grid = #tile.grid<batch = [], heads = [], blocks = [0, 0], rows = 16>, schedule = #tile.schedule<
+    q = 128, kv = 64, stages = 1, warps = 4, q_in_registers = false, sram = 166912>} { tile.return }
+
+// CHECK-LABEL: func.func @load_row_values(
+// CHECK:         tile.load %{{.+}}[%{{.+}}, %{{.+}}, %{{.+}}] : memref<?x?x?xf32, strided<[?, ?, 1], offset: ?>> -> tensor<64xf32>
+// CHECK:         tile.load %{{.+}}[%{{.+}}, %{{.+}}, %{{.+}}] limit(%{{.+}}) : memref<?x?x?xf32, strided<[?, ?, 1], offset: ?>> -> tensor<1x64xf32>
+func.func @load_row_values(%rows: memref<?x?x?xf32, strided<[?, ?, 1], offset: ?>>, %b: index, %h: index, %row: index, %n: index) {
+  %x = tile.load %rows[%b, %h, %row] : memref<?x?x?xf32, strided<[?, ?, 1], offset: ?>> -> tensor<64xf32>
+  %y = tile.load %rows[%b, %h, %row] limit(%n) : memref<?x?x?xf32, strided<[?, ?, 1], offset: ?>> -> tensor<1x64xf32>
+  return
+}
+
+// CHECK-LABEL: func.func @transposed(
+// CHECK:         tile.dot %{{.+}}, %{{.+}} acc(%{{.+}}) transpose_a guarded : tensor<64x128xf16>, tensor<64x32xf16> -> tensor<128x32xf32>
+// CHECK:         tile.mask %{{.+}} at(%{{.+}}, %{{.+}}) transposed symbols(%{{.+}}) sets(
+func.func @transposed(%ds: tensor<64x128xf16>, %k: tensor<64x32xf16>, %acc: tensor<128x32xf32>, %s: tensor<64x128xf32>, %i0: index,
+                      %j0: index, %sq: index) -> (tensor<128x32xf32>, tensor<64x128xf32>) {
+  %dq = tile.dot %ds, %k acc(%acc) transpose_a guarded : tensor<64x128xf16>, tensor<64x32xf16> -> tensor<128x32xf32>
+  %m = tile.mask %s at(%i0, %j0) transposed symbols(%sq) sets([affine_set<(i, j)[sq] : (i - 2 * j >= 0, sq - 1 - i >= 0)>]) : tensor<64x128xf32>
+  return %dq, %m : tensor<128x32xf32>, tensor<64x128xf32>
+}
+
+// CHECK-LABEL: func.func @probs(
+// CHECK:         tile.probs %{{.+}}, %{{.+}} base(e) scale(1.250000e-01) : tensor<64x128xf32>, tensor<1x128xf32>
+// CHECK:         tile.probs_gradient %{{.+}}, %{{.+}}, %{{.+}} guarded : tensor<64x128xf32>, tensor<1x128xf32>
+// CHECK:         tile.probs_gradient %{{.+}}, %{{.+}}, %{{.+}} : tensor<64x128xf32>, tensor<64xf32>
+func.func @probs(%s: tensor<64x128xf32>, %lse: tensor<1x128xf32>, %dp: tensor<64x128xf32>, %delta: tensor<1x128xf32>, %rows: tensor<64xf32>) {
+  %p = tile.probs %s, %lse base(e) scale(0.125) : tensor<64x128xf32>, tensor<1x128xf32>
+  %ds = tile.probs_gradient %p, %dp, %delta guarded : tensor<64x128xf32>, tensor<1x128xf32>
+  %ds1 = tile.probs_gradient %p, %dp, %rows : tensor<64x128xf32>, tensor<64xf32>
+  return
+}
+
+// CHECK-LABEL: func.func @accumulate(
+// CHECK:         tile.accumulate %{{.+}}, %{{.+}}[%{{.+}}, %{{.+}}, %{{.+}}] ordered : tensor<128x64xf32>,
+// CHECK:         tile.accumulate %{{.+}}, %{{.+}}[%{{.+}}, %{{.+}}, %{{.+}}] : tensor<128x64xf32>,
+func.func @accumulate(%dq: tensor<128x64xf32>, %view: memref<?x?x?x64xf32, strided<[?, ?, ?, 1], offset: ?>>, %b: index, %h: index,
+                      %row: index) {
+  tile.accumulate %dq, %view[%b, %h, %row] ordered : tensor<128x64xf32>, memref<?x?x?x64xf32, strided<[?, ?, ?, 1], offset: ?>>
+  tile.accumulate %dq, %view[%b, %h, %row] : tensor<128x64xf32>, memref<?x?x?x64xf32, strided<[?, ?, ?, 1], offset: ?>>
+  return
+}
+
+// CHECK-LABEL: func.func @scatter(
+// CHECK:         tile.scatter add ins(%{{.+}} : tensor<64x128xf32>) at(%{{.+}}, %{{.+}}) ordered to %{{.+}} : memref<?x?x?xf32, strided<[?, ?, 1], offset: ?>>
+// CHECK:           tile.yield %{{.+}}, %{{.+}}, %{{.+}}, %{{.+}}, %{{.+}} : i1, f32, index, index, index
+// CHECK:         tile.scatter set ins(%{{.+}} : tensor<64xf32>) at(%{{.+}}) exclusive to %{{.+}} : memref<?xf32>
+func.func @scatter(%x: tensor<64x128xf32>, %j0: index, %i0: index, %sums: memref<?x?x?xf32, strided<[?, ?, 1], offset: ?>>, %sq: index,
+                   %b: index, %h: index, %rows: tensor<64xf32>, %out: memref<?xf32>) {
+  tile.scatter add ins(%x : tensor<64x128xf32>) at(%j0, %i0) ordered to %sums : memref<?x?x?xf32, strided<[?, ?, 1], offset: ?>> {
+  ^bb0(%v: f32, %j: index, %i: index):
+    %inside = arith.cmpi slt, %i, %sq : index
+    %d = arith.subi %sq, %i : index
+    tile.yield %inside, %v, %b, %h, %d : i1, f32, index, index, index
+  }
+  tile.scatter set ins(%rows : tensor<64xf32>) at(%j0) exclusive to %out : memref<?xf32> {
+  ^bb0(%v: f32, %j: index):
+    %inside = arith.cmpi slt, %j, %sq : index
+    tile.yield %inside, %v, %j : i1, f32, index
+  }
+  return
+}
+
+// CHECK-LABEL: func.func @map_columns(
+// CHECK:         tile.map ins(%{{.+}}, %{{.+}}, %{{.+}} : tensor<64x128xf32>, tensor<1x128xf32>, tensor<64xf32>) -> tensor<64x128xf32>
+func.func @map_columns(%s: tensor<64x128xf32>, %c: tensor<1x128xf32>, %r: tensor<64xf32>) -> tensor<64x128xf32> {
+  %x = tile.map ins(%s, %c, %r : tensor<64x128xf32>, tensor<1x128xf32>, tensor<64xf32>) -> tensor<64x128xf32> {
+  ^bb0(%a: f32, %b: f32, %d: f32):
+    %y = math.fma %a, %b, %d : f32
+    tile.yield %y : f32
+  }
+  return %x : tensor<64x128xf32>
+}
