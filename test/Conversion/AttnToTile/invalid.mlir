@@ -51,3 +51,13 @@ func.func @element(%q: tensor<1x8x1x64xf32>) -> tensor<1x8x1x64xf32> {
   %o, %lse = attn.forward %q, %q, %q : tensor<1x8x1x64xf32>, tensor<1x8x1x64xf32>, tensor<1x8x1x64xf32> -> (tensor<1x8x1x64xf32>, tensor<1x1x8xf32>)
   return %o : tensor<1x8x1x64xf32>
 }
+
+// -----
+
+!t = tensor<1x8x1x64xf16>
+!rows = tensor<1x1x8xf32>
+func.func @gradients_on_a_gpu(%q: !t, %lse: !rows) -> (!t, !t, !t) {
+  // expected-error @+1 {{gradients are compiled for target cpu only, but the target is sm_80; use cpu}}
+  %dq, %dk, %dv = attn.backward %q, %q, %q, %q, %lse, %q : !t, !t, !t, !t, !rows, !t -> (!t, !t, !t)
+  return %dq, %dk, %dv : !t, !t, !t
+}

@@ -71,3 +71,23 @@ tile.kernel @too_large(%q: !view) attributes {schedule = #schedule} {
   %a = arith.constant dense<0.0> : tensor<1024x128xf32>
   tile.return
 }
+
+// -----
+
+!view = memref<?x?x?x64xf16, strided<[?, ?, ?, 1], offset: ?>>
+#schedule = #tile.schedule<q = 64, kv = 64, stages = 1, warps = 4, q_in_registers = false, sram = 101376>
+// expected-error @+1 {{has a grid of its own, but kernels on the warp level have a program for each query block; run this one on the CPU}}
+tile.kernel @grid(%q: !view) attributes {grid = #tile.grid<batch = [], heads = [], blocks = [], rows = 64>, schedule = #schedule} {
+  tile.return
+}
+
+// -----
+
+!view = memref<?x?x?xf32, strided<[?, ?, 1], offset: ?>>
+#schedule = #tile.schedule<q = 64, kv = 64, stages = 1, warps = 4, q_in_registers = false, sram = 101376>
+tile.kernel @row_values(%q: memref<?x?x?x64xf16, strided<[?, ?, ?, 1], offset: ?>>, %lse: !view) attributes {schedule = #schedule} {
+  %b, %h, %i = tile.program
+  // expected-error @+1 {{'tile.load' op has no form on the warp level, which knows products with B transposed, blocks of rows and values for each row; run this kernel on the CPU}}
+  %x = tile.load %lse[%b, %h, %i] : !view -> tensor<64xf32>
+  tile.return
+}
