@@ -165,3 +165,21 @@ TEST_CASE("element types that a target lacks are refused by name") {
   CHECK(shape(request(257, 64), target("sm_80")) ==
         "head dim 257 is outside 1 to 256; split or pad the heads");
 }
+
+TEST_CASE("gradients: blocks that fit a core's L2, and no GPU yet") {
+  TargetInfo cpu = target("cpu");
+  ScheduleRequest r = request(64, 64);
+  r.isBackward = true;
+  CHECK(shape(r, cpu) == "64x64 1");
+  // 4 bytes of (q + 2 kv)(d + dv) + q d + 4 q kv.
+  auto s = chooseSchedule(r, cpu);
+  CHECK(s->sharedBytes == 4 * (192 * 128 + 64 * 64 + 4 * 64 * 64));
+  CHECK(shape(r, target("cpu", 65536)) == "32x16 1");
+  r.tiles = "512x512";
+  CHECK(shape(r, cpu).find("more than the 1048576 of cpu") !=
+        std::string::npos);
+  r.tiles = "auto";
+  CHECK(shape(r, target("sm_90a")) ==
+        "gradients are compiled for target cpu only, but the target is sm_90a; "
+        "use cpu");
+}
