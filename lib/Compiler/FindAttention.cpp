@@ -99,8 +99,7 @@ llvm::Expected<AttnFunction> flashc::findAttention(ModuleOp module) {
 }
 
 bool flashc::holdsBackward(ModuleOp module) {
-  return module
-      .walk([](attn::BackwardOp) { return WalkResult::interrupt(); })
+  return module.walk([](attn::BackwardOp) { return WalkResult::interrupt(); })
       .wasInterrupted();
 }
 
@@ -113,9 +112,10 @@ llvm::Expected<BackwardFunction> flashc::findBackward(ModuleOp module) {
     ++count;
   });
   if (count != 1 || !found.backward)
-    return makeError("the module holds {} attention ops, but gradients are made "
-                     "of one attn.backward; split the module",
-                     count);
+    return makeError(
+        "the module holds {} attention ops, but gradients are made "
+        "of one attn.backward; split the module",
+        count);
   found.func = dyn_cast<func::FuncOp>(found.backward->getParentOp());
   if (!found.func)
     return makeError(
@@ -127,9 +127,10 @@ llvm::Expected<BackwardFunction> flashc::findBackward(ModuleOp module) {
   for (auto [i, operand] : llvm::enumerate(found.backward->getOperands())) {
     auto argument = dyn_cast<BlockArgument>(operand);
     if (!argument || argument.getOwner() != &found.func.getBody().front())
-      return makeError("@{}: operand {} of attn.backward is computed by another "
-                       "op, but must be an argument of the function; pass it in",
-                       found.func.getName().str(), i);
+      return makeError(
+          "@{}: operand {} of attn.backward is computed by another "
+          "op, but must be an argument of the function; pass it in",
+          found.func.getName().str(), i);
   }
   for (auto [i, capture] : llvm::enumerate(found.backward.getCaptures()))
     found.captureNames.push_back(captureName(

@@ -143,8 +143,7 @@ void flashc::describeKernels(ModuleOp module, ProgramManifest &program) {
         continue;
       Workspace &workspace = program.workspaces.emplace_back();
       workspace.name = name.str();
-      workspace.elementType =
-          typeText(cast<MemRefType>(type).getElementType());
+      workspace.elementType = typeText(cast<MemRefType>(type).getElementType());
       for (auto size : sizes.getAsRange<StringAttr>())
         workspace.sizes.push_back(size.str());
       workspace.zeroed = bool(kernel.getArgAttr(i, "tile.zeroed"));

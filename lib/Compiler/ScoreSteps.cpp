@@ -225,11 +225,11 @@ Step flashc::scoreStep(Operation &op, ArrayRef<unsigned> operands,
       r[result].real = std::fma(r[a].real, r[b].real, r[c].real);
     };
   if (isa<math::ClampFOp>(op))
-    return [=, x = operands[0], low = operands[1],
-            high = operands[2]](Number *r) {
-      r[result].real =
-          std::fmin(std::fmax(r[x].real, r[low].real), r[high].real);
-    };
+    return
+        [=, x = operands[0], low = operands[1], high = operands[2]](Number *r) {
+          r[result].real =
+              std::fmin(std::fmax(r[x].real, r[low].real), r[high].real);
+        };
   if (operands.size() == 1) {
     unsigned a = operands[0];
     if (Real1 f = realFunction1(name))

@@ -36,7 +36,7 @@ public:
 /// The forward's cases that have a backward side.
 void forwardCases(GradientList &list) {
   static constexpr llvm::StringLiteral prefixes[] = {
-      "case 1:", "case 2:",  "case 6:",  "case 7:", "case 8:",
+      "case 1:",  "case 2:",  "case 6:",  "case 7:",  "case 8:",
       "case 10:", "case 11:", "case 12:", "case 14:", "case 15:"};
   for (TestCase &forward : cases()) {
     llvm::StringRef name = forward.name;
@@ -135,8 +135,8 @@ void expandedGradient(GradientList &list) {
 
 void equalMasks(GradientList &list) {
   constexpr int64_t s = 150;
-  AttentionProblem p = normalProblem(
-      {.heads = 4, .sq = s, .sk = s}, MaskExpr::causal());
+  AttentionProblem p =
+      normalProblem({.heads = 4, .sq = s, .sk = s}, MaskExpr::causal());
   list.add("case 18: causal", p);
   for (MaskExpr mask :
        {MaskExpr::window(s - 1, 0), MaskExpr::window(-1, 0),

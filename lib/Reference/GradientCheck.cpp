@@ -80,9 +80,10 @@ void GradientChecker::tensor(int which, const HostTensor &result,
   report.rmsUnfused[which] = std::sqrt(unfusedErrors) / size;
   double bound = 2 * report.rmsUnfused[which] + std::sqrt(roundings) / size;
   if (!(report.rmsError[which] <= bound))
-    fail("relative rms error of {} is {:.3e}, but twice the unfused {:.3e} plus "
-         "rounding is {:.3e}",
-         names[which], report.rmsError[which], report.rmsUnfused[which], bound);
+    fail(
+        "relative rms error of {} is {:.3e}, but twice the unfused {:.3e} plus "
+        "rounding is {:.3e}",
+        names[which], report.rmsError[which], report.rmsUnfused[which], bound);
 }
 
 void GradientChecker::capture(size_t which, const std::vector<float> &result,
@@ -93,8 +94,7 @@ void GradientChecker::capture(size_t which, const std::vector<float> &result,
     if (std::isnan(want))
       continue;
     double unfusedError = std::fabs(unfused.values[e] - want);
-    double rounding =
-        reference.rounding[e] + 2 * roundoff * std::fabs(want);
+    double rounding = reference.rounding[e] + 2 * roundoff * std::fabs(want);
     if (!(std::fabs(got - want) <= 2 * unfusedError + rounding))
       fail("gradient {} of captures is {} at {}, but should be {}; twice the "
            "unfused error {:.3e} plus rounding {:.3e} is allowed",

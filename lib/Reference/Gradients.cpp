@@ -246,8 +246,8 @@ void KeyHead::referenceRow(const Row &row, GradientValues &out) {
     dp[n] = dot<double>(row.dO.data(), value(j), dv);
     delta += probs[n] * dp[n];
     double score = p.score ? p.score(scaled[n], b, row.h, row.i, j) : scaled[n];
-    size = std::max({size, std::fabs(score),
-                     p.scale * absDot(row.q.data(), key(j), d)});
+    size = std::max(
+        {size, std::fabs(score), p.scale * absDot(row.q.data(), key(j), d)});
   }
   // Relative error of P, and of the derivative of the score function.
   double r = kF32 * (1 + size) * (p.score ? 2 : 1);

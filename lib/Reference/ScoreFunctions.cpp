@@ -114,8 +114,8 @@ Recipe relative(Random &random) {
   auto at = [](int64_t, int64_t, int64_t i, int64_t j) {
     return std::clamp<int64_t>(j - i + kReach, 0, 2 * kReach);
   };
-  Recipe recipe = additive(
-      drawCapture("table", {2 * kReach + 1}, random, 0, 1), "%e", at);
+  Recipe recipe =
+      additive(drawCapture("table", {2 * kReach + 1}, random, 0, 1), "%e", at);
   recipe.body = "%d = arith.subi %j, %i : index\n"
                 "%reach = arith.constant 20 : index\n"
                 "%e = arith.addi %d, %reach : index\n" +
@@ -167,10 +167,9 @@ Recipe recipeOf(const AttentionProblem &p, ScoreKind kind, Random &random) {
   int64_t sq = std::max<int64_t>(p.sq(), 1), sk = std::max<int64_t>(p.sk(), 1);
   switch (kind) {
   case ScoreKind::Bias:
-    return additive(drawCapture("bias", {sq, sk}, random, 0, 1), "%i, %j",
-                    [=](int64_t, int64_t, int64_t i, int64_t j) {
-                      return i * sk + j;
-                    });
+    return additive(
+        drawCapture("bias", {sq, sk}, random, 0, 1), "%i, %j",
+        [=](int64_t, int64_t, int64_t i, int64_t j) { return i * sk + j; });
   case ScoreKind::HeadBias:
     return additive(drawCapture("bias", {p.heads(), sq, sk}, random, 0, 1),
                     "%h, %i, %j",

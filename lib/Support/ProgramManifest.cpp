@@ -56,18 +56,19 @@ static json::Value placeToJSON(const GridPlace &place) {
 json::Value ProgramManifest::toJSON() const {
   json::Array kernelList, workspaceList;
   for (const ProgramKernel &kernel : kernels)
-    kernelList.push_back(
-        json::Object{{"name", kernel.name},
-                     {"grid", json::Object{{"batch", placeToJSON(kernel.batch)},
-                                           {"heads", placeToJSON(kernel.heads)},
-                                           {"blocks", placeToJSON(kernel.blocks)},
-                                           {"rows", kernel.rows}}},
-                     {"arguments", json::Array(kernel.arguments)}});
+    kernelList.push_back(json::Object{
+        {"name", kernel.name},
+        {"grid", json::Object{{"batch", placeToJSON(kernel.batch)},
+                              {"heads", placeToJSON(kernel.heads)},
+                              {"blocks", placeToJSON(kernel.blocks)},
+                              {"rows", kernel.rows}}},
+        {"arguments", json::Array(kernel.arguments)}});
   for (const Workspace &workspace : workspaces)
-    workspaceList.push_back(json::Object{{"name", workspace.name},
-                                         {"element_type", workspace.elementType},
-                                         {"sizes", json::Array(workspace.sizes)},
-                                         {"zeroed", workspace.zeroed}});
+    workspaceList.push_back(
+        json::Object{{"name", workspace.name},
+                     {"element_type", workspace.elementType},
+                     {"sizes", json::Array(workspace.sizes)},
+                     {"zeroed", workspace.zeroed}});
   return json::Object{{"format", "flashc-program-1"},
                       {"kernels", std::move(kernelList)},
                       {"workspaces", std::move(workspaceList)},

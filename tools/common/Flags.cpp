@@ -80,6 +80,14 @@ static cl::opt<int64_t>
                     "default: 4096; any length runs"),
            cl::value_desc("N"), cl::cat(tools::category()));
 
+static cl::opt<bool> backward("backward",
+                              cl::desc("Gradients (on the CPU, so far)"),
+                              cl::cat(tools::category()));
+static cl::opt<bool> deterministic(
+    "deterministic",
+    cl::desc("With --backward: the same bits in every run; the CPU's are"),
+    cl::cat(tools::category()));
+
 /// Set by `parseFlags`.
 static llvm::StringRef program = "flashc";
 
@@ -129,6 +137,17 @@ llvm::Expected<AttentionSpec> tools::specFromFlags() {
   return spec;
 }
 
+llvm::Error tools::checkBackwardFlags(llvm::ArrayRef<llvm::StringRef> flags) {
+  if (backward)
+    return llvm::Error::success();
+  for (llvm::StringRef flag : flags)
+    if (isGiven(flag))
+      return makeError("--{} is for gradients, but --backward is not given; "
+                       "give it or leave the flag out",
+                       flag.str());
+  return llvm::Error::success();
+}
+
 CompileOptions tools::optionsFromFlags() {
   CompileOptions options;
   options.arch = arch;
@@ -138,6 +157,8 @@ CompileOptions tools::optionsFromFlags() {
   options.warps = warps;
   options.alignment = alignment;
   options.length = length;
+  options.backward = backward;
+  options.deterministic = deterministic;
   return options;
 }
 

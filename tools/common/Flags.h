@@ -25,6 +25,9 @@ llvm::StringRef inputFile();
 llvm::Expected<AttentionSpec> specFromFlags();
 CompileOptions optionsFromFlags();
 
+/// Fails if one of `flags` is given without --backward.
+llvm::Error checkBackwardFlags(llvm::ArrayRef<llvm::StringRef> flags);
+
 /// `program: error: text` on standard error; 1, the exit code.
 int fail(llvm::Error error);
 

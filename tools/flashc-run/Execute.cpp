@@ -61,8 +61,7 @@ static Results makeResults(Inputs &inputs) {
   return results;
 }
 
-/// Runs once to warm up, then for about a second, at least three times.
-static llvm::Expected<Timing> timeOnCPU(llvm::function_ref<llvm::Error()> run) {
+llvm::Expected<Timing> tools::timeOnCPU(llvm::function_ref<llvm::Error()> run) {
   using Clock = std::chrono::steady_clock;
   Progress progress("timing");
   std::vector<double> milliseconds;

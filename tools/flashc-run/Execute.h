@@ -22,6 +22,9 @@ struct Results {
   std::optional<Timing> timing;
 };
 
+/// Runs once to warm up, then for about a second, at least three times.
+llvm::Expected<Timing> timeOnCPU(llvm::function_ref<llvm::Error()> run);
+
 /// In this process.
 llvm::Expected<Results> runOnCPU(Inputs &inputs, CompileOptions options,
                                  bool time);

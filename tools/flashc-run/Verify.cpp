@@ -4,7 +4,6 @@
 #include "Verify.h"
 #include "Progress.h"
 
-#include "flashc/Compiler/ScoreFunction.h"
 #include "flashc/Reference/Check.h"
 #include "flashc/Support/Error.h"
 
@@ -47,7 +46,7 @@ static MaskExpr toMaskExpr(mlir::Attribute mask) {
       .Default([](mlir::Attribute) { return MaskExpr::keyLength(); });
 }
 
-static reference::HostTensor toTensor(const NpyArray &array, const View &view,
+reference::HostTensor tools::toTensor(const NpyArray &array, const View &view,
                                       reference::Element element) {
   reference::HostTensor tensor;
   tensor.element = element;
@@ -57,8 +56,8 @@ static reference::HostTensor toTensor(const NpyArray &array, const View &view,
   return tensor;
 }
 
-static reference::AttentionProblem
-makeProblem(Inputs &inputs, const std::optional<ScoreFunction> &score) {
+reference::AttentionProblem
+tools::makeProblem(Inputs &inputs, const std::optional<ScoreFunction> &score) {
   attn::ForwardOp op = inputs.attention.forward;
   mlir::Type type = op.getQuery().getType().getElementType();
   auto element = type.isF16()    ? reference::Element::F16
@@ -83,21 +82,26 @@ makeProblem(Inputs &inputs, const std::optional<ScoreFunction> &score) {
   return problem;
 }
 
+llvm::Expected<std::optional<ScoreFunction>> tools::makeScore(Inputs &inputs) {
+  if (!inputs.attention.forward.hasScore())
+    return std::nullopt;
+  llvm::SmallVector<const NpyArray *> captures;
+  for (const NpyArray &capture : inputs.captures)
+    captures.push_back(&capture);
+  llvm::Expected<ScoreFunction> made =
+      ScoreFunction::create(inputs.attention.forward, captures);
+  if (!made)
+    return made.takeError();
+  return std::move(*made);
+}
+
 llvm::Expected<std::string> tools::verifyResults(Inputs &inputs,
                                                  const Results &results) {
   Progress progress("checking against the reference");
-  std::optional<ScoreFunction> score;
-  if (inputs.attention.forward.hasScore()) {
-    llvm::SmallVector<const NpyArray *> captures;
-    for (const NpyArray &capture : inputs.captures)
-      captures.push_back(&capture);
-    llvm::Expected<ScoreFunction> made =
-        ScoreFunction::create(inputs.attention.forward, captures);
-    if (!made)
-      return made.takeError();
-    score = std::move(*made);
-  }
-  reference::AttentionProblem problem = makeProblem(inputs, score);
+  llvm::Expected<std::optional<ScoreFunction>> score = makeScore(inputs);
+  if (!score)
+    return score.takeError();
+  reference::AttentionProblem problem = makeProblem(inputs, *score);
   reference::HostTensor output =
       toTensor(results.output, viewOf(results.output.shape, inputs.layout()),
                problem.dtype());

@@ -1,4 +1,5 @@
 // flashc-run: attention on arrays from .npy files, compiled on the spot.
+#include "Backward.h"
 #include "Execute.h"
 #include "Inputs.h"
 #include "Verify.h"
@@ -44,21 +45,69 @@ static cl::opt<bool> check("check",
 static cl::opt<bool> timeFlag("time", cl::desc("Time the kernel"),
                               cl::cat(category()));
 
-static llvm::Expected<InputPaths> pathsFromFlags() {
-  InputPaths paths{queryPath, keyPath, valuePath, lengthsPath, {}};
-  for (const std::string &text : captures) {
+static cl::opt<std::string>
+    doPath("do",
+           cl::desc("With --backward: gradient of the output, an array as it"),
+           cl::value_desc("do.npy"), cl::cat(category()));
+static cl::opt<std::string>
+    dlsePath("dlse", cl::desc("With --backward: gradient of the lse"),
+             cl::value_desc("dlse.npy"), cl::cat(category()));
+static cl::opt<std::string> dqPath("dq",
+                                   cl::desc("Gradient of the queries to write"),
+                                   cl::value_desc("dq.npy"),
+                                   cl::cat(category()));
+static cl::opt<std::string> dkPath("dk",
+                                   cl::desc("Gradient of the keys to write"),
+                                   cl::value_desc("dk.npy"),
+                                   cl::cat(category()));
+static cl::opt<std::string> dvPath("dv",
+                                   cl::desc("Gradient of the values to write"),
+                                   cl::value_desc("dv.npy"),
+                                   cl::cat(category()));
+static cl::list<std::string> gradients(
+    "gradient",
+    cl::desc("Gradient of a captured tensor to write; may be repeated"),
+    cl::value_desc("name=file.npy"), cl::cat(category()));
+
+using NamedPaths = std::vector<std::pair<std::string, std::string>>;
+
+/// name=file.npy of a flag that may be repeated.
+static llvm::Expected<NamedPaths>
+namedPaths(llvm::StringRef flag, llvm::ArrayRef<std::string> texts) {
+  NamedPaths paths;
+  for (const std::string &text : texts) {
     auto [name, path] = llvm::StringRef(text).split('=');
     if (name.empty() || path.empty())
-      return makeError("--capture is '{}', but name=file.npy is expected; give "
+      return makeError("--{} is '{}', but name=file.npy is expected; give "
                        "both",
-                       text);
-    for (const auto &[other, otherPath] : paths.captures)
+                       flag.str(), text);
+    for (const auto &[other, otherPath] : paths)
       if (name == other)
-        return makeError("--capture gives '{}' twice, as '{}' and '{}'; give "
+        return makeError("--{} gives '{}' twice, as '{}' and '{}'; give "
                          "one of them",
-                         other, otherPath, path.str());
-    paths.captures.emplace_back(name.str(), path.str());
+                         flag.str(), other, otherPath, path.str());
+    paths.emplace_back(name.str(), path.str());
   }
+  return paths;
+}
+
+static llvm::Expected<GradientPaths> gradientPathsFromFlags() {
+  GradientPaths paths{doPath, dlsePath, dqPath, dkPath, dvPath, {}};
+  llvm::Expected<NamedPaths> named = namedPaths(
+      "gradient", std::vector<std::string>(gradients.begin(), gradients.end()));
+  if (!named)
+    return named.takeError();
+  paths.captures = std::move(*named);
+  return paths;
+}
+
+static llvm::Expected<InputPaths> pathsFromFlags() {
+  InputPaths paths{queryPath, keyPath, valuePath, lengthsPath, {}};
+  llvm::Expected<NamedPaths> named = namedPaths(
+      "capture", std::vector<std::string>(captures.begin(), captures.end()));
+  if (!named)
+    return named.takeError();
+  paths.captures = std::move(*named);
   return paths;
 }
 
@@ -75,19 +124,32 @@ static llvm::Error checkFlags() {
     return makeError("--arch is {}, but --target is cpu; give --target=cuda or "
                      "leave --arch out",
                      optionsFromFlags().arch);
-  if (outputPath.empty() && lsePath.empty() && !check && !timeFlag)
+  if (llvm::Error error = checkBackwardFlags(
+          {"do", "dlse", "dq", "dk", "dv", "gradient", "deterministic"}))
+    return error;
+  if (optionsFromFlags().backward && target != "cpu")
+    return makeError("--backward runs on --target=cpu only, but --target is "
+                     "{}; leave one of them out",
+                     target.getValue());
+  bool writesGradients = !dqPath.empty() || !dkPath.empty() ||
+                         !dvPath.empty() || !gradients.empty();
+  if (outputPath.empty() && lsePath.empty() && !writesGradients && !check &&
+      !timeFlag)
     return makeError(
         "nothing is asked for; give -o FILE.npy, --check or --time");
   return llvm::Error::success();
 }
 
-static void printTiming(Inputs &inputs, const Timing &timing) {
+/// For `ofScores` products of Q K^T's size and `ofValues` of P V's.
+static void printTiming(Inputs &inputs, const Timing &timing,
+                        double ofScores = 1, double ofValues = 1) {
   View q = inputs.queryView(), k = inputs.keyView();
   double pairs = countVisible(
       inputs.attention.forward.getMask().value_or(mlir::Attribute()),
       q.shape[2], k.shape[2]);
-  double flops = 2.0 * (q.shape[3] + inputs.value.shape[3]) * pairs *
-                 q.shape[0] * q.shape[1];
+  double flops = 2.0 *
+                 (ofScores * q.shape[3] + ofValues * inputs.value.shape[3]) *
+                 pairs * q.shape[0] * q.shape[1];
   llvm::outs() << fmt::format("time: {:.4g} ms a run ({} runs, {}), {:.4g} "
                               "TFLOP/s\n",
                               timing.milliseconds, timing.runs, timing.device,
@@ -104,9 +166,35 @@ static llvm::Error writeResults(const Results &results) {
   return llvm::Error::success();
 }
 
+/// Behind the forward: gradients, checked, timed and written.
+static llvm::Error runBackward(Inputs &inputs, GradientInputs &gradientInputs,
+                               const GradientPaths &paths, Results &forward,
+                               const CompileOptions &options) {
+  llvm::Expected<GradientResults> results =
+      runBackwardOnCPU(inputs, gradientInputs, forward, options, timeFlag);
+  if (!results)
+    return results.takeError();
+  if (check) {
+    llvm::Expected<std::string> summary =
+        verifyGradients(inputs, gradientInputs, forward, *results, options);
+    if (!summary)
+      return summary.takeError();
+    llvm::outs() << "check: " << *summary << '\n';
+  }
+  // Q K^T, dQ and dK; dO V^T and dV.
+  if (results->timing)
+    printTiming(inputs, *results->timing, 3, 2);
+  return writeGradients(paths, gradientInputs, *results, inputs);
+}
+
 static llvm::Error runFlashcRun() {
   if (llvm::Error error = checkFlags())
     return error;
+  CompileOptions options = optionsFromFlags();
+  bool wantsGradients = options.backward;
+  llvm::Expected<GradientPaths> gradientPaths = gradientPathsFromFlags();
+  if (!gradientPaths)
+    return gradientPaths.takeError();
   llvm::Expected<InputPaths> paths = pathsFromFlags();
   if (!paths)
     return paths.takeError();
@@ -118,7 +206,16 @@ static llvm::Error runFlashcRun() {
     return makeError("--lse is '{}', but the description does not return the "
                      "lse; return it or leave the flag out",
                      lsePath.getValue());
-  CompileOptions options = optionsFromFlags();
+  GradientInputs gradientInputs;
+  if (wantsGradients) {
+    llvm::Expected<GradientInputs> read =
+        readGradientInputs(*gradientPaths, *inputs);
+    if (!read)
+      return read.takeError();
+    gradientInputs = std::move(*read);
+    returnLse(*inputs);
+  }
+  options.backward = false; // the forward first
   llvm::Expected<Results> results =
       target == "cpu" ? runOnCPU(*inputs, options, timeFlag)
                       : runOnCUDA(*inputs, options, isGiven("arch"), timeFlag);
@@ -132,6 +229,10 @@ static llvm::Error runFlashcRun() {
   }
   if (results->timing)
     printTiming(*inputs, *results->timing);
+  if (wantsGradients)
+    if (llvm::Error error = runBackward(*inputs, gradientInputs, *gradientPaths,
+                                        *results, options))
+      return error;
   return writeResults(*results);
 }
 

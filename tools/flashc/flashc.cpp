@@ -37,6 +37,43 @@ static cl::opt<bool>
            cl::desc("Print what can be compiled, by target, type and head dim"),
            cl::cat(category()));
 
+static cl::opt<bool>
+    dlse("dlse", cl::desc("With --backward: a gradient of the lse comes in"),
+         cl::cat(category()));
+static cl::list<std::string>
+    gradients("gradients", cl::CommaSeparated,
+              cl::desc("With --backward: captured tensors whose gradients are "
+                       "wanted"),
+              cl::value_desc("name,..."), cl::cat(category()));
+
+/// Names of captured tensors as their numbers.
+static llvm::Error resolveGradients(mlir::ModuleOp module,
+                                    CompileOptions &options) {
+  options.lseGradient = dlse;
+  if (llvm::Error error =
+          checkBackwardFlags({"dlse", "gradients", "deterministic"}))
+    return error;
+  if (gradients.empty())
+    return llvm::Error::success();
+  llvm::Expected<AttnFunction> attention = findAttention(module);
+  if (!attention)
+    return attention.takeError();
+  const std::vector<std::string> &names = attention->captureNames;
+  for (const std::string &name : gradients) {
+    auto found = llvm::find(names, name);
+    if (found == names.end())
+      return makeError("--gradients has '{}', which is no captured tensor of "
+                       "the description ({}); correct the name",
+                       name,
+                       names.empty()
+                           ? "there are none"
+                           : fmt::format("{}", fmt::join(names, ", ")));
+    options.gradients.push_back(found - names.begin());
+  }
+  llvm::sort(options.gradients);
+  return llvm::Error::success();
+}
+
 static llvm::Expected<mlir::OwningOpRef<mlir::ModuleOp>>
 loadModule(mlir::MLIRContext &context) {
   llvm::Expected<AttentionSpec> spec = specFromFlags();
@@ -165,6 +202,11 @@ static llvm::Error runFlashc() {
   auto module = loadModule(*context);
   if (!module)
     return module.takeError();
+  if (llvm::Error error = resolveGradients(**module, options))
+    return error;
+  if (explainFlag && options.backward)
+    return makeError("--explain knows nothing of gradients yet; leave it or "
+                     "--backward out");
   if (explainFlag)
     if (llvm::Error error = explainTo(**module, options))
       return error;

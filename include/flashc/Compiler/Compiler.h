@@ -11,8 +11,8 @@
 #include "flashc/Compiler/Module.h"
 #include "flashc/Pipelines/Pipelines.h"
 #include "flashc/Support/KernelImage.h"
-#include "flashc/Support/TargetInfo.h"
 #include "flashc/Support/ProgramManifest.h"
+#include "flashc/Support/TargetInfo.h"
 #include "flashc/Target/CPU.h"
 #include "flashc/Target/CPU/Program.h"
 

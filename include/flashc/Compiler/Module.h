@@ -87,8 +87,8 @@ struct BackwardFunction {
 /// Whether the module holds an `attn.backward`.
 bool holdsBackward(mlir::ModuleOp module);
 
-/// Find it. Fails where the module does not hold exactly one `attn.backward`, no
-/// `attn.forward` beside it, and as `findAttention`.
+/// Find it. Fails where the module does not hold exactly one `attn.backward`,
+/// no `attn.forward` beside it, and as `findAttention`.
 llvm::Expected<BackwardFunction> findBackward(mlir::ModuleOp module);
 
 } // namespace flashc

@@ -41,7 +41,8 @@ struct PipelineOptions {
   int64_t vectorBits = 256;
 };
 
-/// attn to attn: gradients, where they are asked for, and masks in one spelling.
+/// attn to attn: gradients, where they are asked for, and masks in one
+/// spelling.
 void buildAttnPipeline(mlir::OpPassManager &manager,
                        const PipelineOptions &options);
 /// attn to expanded tile: the part that the CPU and the GPU share.

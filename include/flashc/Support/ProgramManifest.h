@@ -30,8 +30,8 @@ struct GridPlace {
   bool operator==(const GridPlace &) const = default;
 };
 
-/// One kernel of a program. Its grid has a block for each batch, head and `rows`
-/// of the third place.
+/// One kernel of a program. Its grid has a block for each batch, head and
+/// `rows` of the third place.
 struct ProgramKernel {
   std::string name;
   GridPlace batch, heads, blocks;

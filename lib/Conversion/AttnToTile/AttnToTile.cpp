@@ -2,8 +2,8 @@
 //
 // The border between level 1 and level 2. In: func.funcs that hold one
 // attn.forward on their arguments, or one attn.backward. Out: a tile.kernel of
-// the same name for each of them, and for a backward others beside it. Functions
-// without attention stay as they are.
+// the same name for each of them, and for a backward others beside it.
+// Functions without attention stay as they are.
 //
 //===----------------------------------------------------------------------===//
 #include "BackwardKernel.h"
@@ -113,8 +113,8 @@ tile::KernelOp createKernel(OpBuilder &b, func::FuncOp func, attn::ForwardOp op,
   }
   return tile::KernelOp::create(
       b, func.getLoc(), func.getName(), b.getFunctionType(types, {}), schedule,
-      /*grid=*/tile::GridAttr(),
-      b.getArrayAttr(argAttrs), /*res_attrs=*/ArrayAttr());
+      /*grid=*/tile::GridAttr(), b.getArrayAttr(argAttrs),
+      /*res_attrs=*/ArrayAttr());
 }
 
 KernelViews getViews(attn::ForwardOp op, ArrayRef<BlockArgument> arguments,
@@ -233,7 +233,8 @@ LogicalResult ConvertAttnToTile::convert(func::FuncOp func,
                                          const TargetInfo &target) {
   bool hasAttention = func.walk([](attn::AttentionInterface) {
                             return WalkResult::interrupt();
-                          }).wasInterrupted();
+                          })
+                          .wasInterrupted();
   if (!hasAttention)
     return success();
   if (!func.getBody().hasOneBlock())
@@ -251,10 +252,10 @@ LogicalResult ConvertAttnToTile::convert(func::FuncOp func,
                                       schedule->qInRegisters, schedule->sram,
                                       getRoles(*schedule, &getContext()));
   auto forward = dyn_cast<attn::ForwardOp>(op.getOperation());
-  if (failed(forward ? convertForward(func, forward, attr)
-                     : convertBackward(
-                           func, cast<attn::BackwardOp>(op.getOperation()),
-                           attr)))
+  if (failed(forward
+                 ? convertForward(func, forward, attr)
+                 : convertBackward(
+                       func, cast<attn::BackwardOp>(op.getOperation()), attr)))
     return failure();
   func.erase();
   return success();

@@ -1,5 +1,5 @@
-// Used by convert-attn-to-tile: the arrays that the kernels of one attn.backward
-// share.
+// Used by convert-attn-to-tile: the arrays that the kernels of one
+// attn.backward share.
 #include "BackwardKernel.h"
 
 #include "KernelBuilder.h"
@@ -31,9 +31,8 @@ void BufferList::addWorkspace(std::string name, RankedTensorType type,
       b.getNamedAttr("tile.workspace", b.getStrArrayAttr(words))};
   if (zeroed)
     attributes.push_back(b.getNamedAttr("tile.zeroed", b.getUnitAttr()));
-  MemRefType view = type.getRank() == 4
-                        ? getViewType(type, attn::Layout::BHSD)
-                        : getRowViewType(type);
+  MemRefType view = type.getRank() == 4 ? getViewType(type, attn::Layout::BHSD)
+                                        : getRowViewType(type);
   add(std::move(name), view, b.getDictionaryAttr(attributes));
 }
 

@@ -53,9 +53,8 @@ void BackwardKernel::begin(StringRef name, ArrayRef<std::string> arguments,
   auto grid = tile::GridAttr::get(b.getContext(), place(batchPlace),
                                   place(headsPlace), place(blocksPlace), rows);
   auto kernel = tile::KernelOp::create(
-      b, b.getStringAttr(name),
-      TypeAttr::get(b.getFunctionType(types, {})), schedule, grid,
-      b.getArrayAttr(attributes), /*res_attrs=*/ArrayAttr());
+      b, b.getStringAttr(name), TypeAttr::get(b.getFunctionType(types, {})),
+      schedule, grid, b.getArrayAttr(attributes), /*res_attrs=*/ArrayAttr());
   Block *entry =
       b.createBlock(&kernel.getBody(), {}, types,
                     SmallVector<Location>(types.size(), op.getLoc()));
@@ -90,9 +89,9 @@ Value BackwardKernel::blocksOf(Value size, int64_t rows) {
   return arith::DivUIOp::create(b, rounded, index(rows));
 }
 
-ResultRange BackwardKernel::loop(
-    Value lo, Value hi, ValueRange init,
-    function_ref<SmallVector<Value>(Value, ValueRange)> body) {
+ResultRange
+BackwardKernel::loop(Value lo, Value hi, ValueRange init,
+                     function_ref<SmallVector<Value>(Value, ValueRange)> body) {
   auto loop = scf::ForOp::create(
       b, lo, hi, index(1), init,
       [&](OpBuilder &, Location, Value i, ValueRange carried) {
@@ -115,9 +114,8 @@ Value BackwardKernel::cast(Value tile, Type type) {
   if (from.getElementType() == type)
     return tile;
   return tile::buildMap(b, from.clone(type), tile, {}, [&](ValueRange x) {
-    Value y = type.isF32()
-                  ? Value(arith::ExtFOp::create(b, type, x[0]))
-                  : Value(arith::TruncFOp::create(b, type, x[0]));
+    Value y = type.isF32() ? Value(arith::ExtFOp::create(b, type, x[0]))
+                           : Value(arith::TruncFOp::create(b, type, x[0]));
     return SmallVector<Value>{y};
   })[0];
 }
@@ -187,8 +185,7 @@ void BackwardKernel::buildScoreGradient(Pair &pair, const QueryBlock &queries,
   auto body = [&](ValueRange x) {
     Value scale = tile::buildF32(b, float(op.getScaleValue()));
     Value score = arith::MulFOp::create(b, x[0], scale);
-    Value scalars[] = {score, queries.batch, queries.head,
-                       x[4],  x[3],          x[2]};
+    Value scalars[] = {score, queries.batch, queries.head, x[4], x[3], x[2]};
     SmallVector<Addition> additions;
     SmallVector<Value> results = {cloner->clone(region, scalars, &additions)};
     for (Addition &addition : additions)
@@ -200,9 +197,9 @@ void BackwardKernel::buildScoreGradient(Pair &pair, const QueryBlock &queries,
       result = arith::SelectOp::create(b, none, zero, result);
     return results;
   };
-  ResultRange results = tile::buildMap(
-      b, types, {pair.scores, pair.probs, pair.scoreGradient},
-      {firstKey, queries.firstRow}, body);
+  ResultRange results =
+      tile::buildMap(b, types, {pair.scores, pair.probs, pair.scoreGradient},
+                     {firstKey, queries.firstRow}, body);
   pair.scoreGradient = results[0];
   pair.additions.assign(results.begin() + 1, results.end());
 }
@@ -223,9 +220,9 @@ Pair BackwardKernel::buildPair(const QueryBlock &queries,
       llvm::map_to_vector(sets, [](IntegerSet set) -> Attribute {
         return IntegerSetAttr::get(set);
       });
-  scores = tile::MaskOp::create(
-      b, scores.getType(), scores, queries.firstRow, keys.firstKey,
-      ValueRange{sq, keyLength}, b.getArrayAttr(setAttrs), /*transposed=*/true);
+  scores = tile::MaskOp::create(b, scores.getType(), scores, queries.firstRow,
+                                keys.firstKey, ValueRange{sq, keyLength},
+                                b.getArrayAttr(setAttrs), /*transposed=*/true);
   float scale = op.hasScore() ? 1.0f : float(op.getScaleValue());
   pair.probs = tile::ProbsOp::create(
       b, scores.getType(), scores, queries.lse,

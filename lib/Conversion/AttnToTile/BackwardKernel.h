@@ -26,8 +26,8 @@ struct Buffer {
 
 /// All arrays of one attn.backward: its operands (q, k, v, o, lse, do, dlse,
 /// kv_lengths, capture0, ...), its results (dq, dk, dv, and the gradients of
-/// captures as flat arrays: dcapture0, ...), and workspaces. A kernel's argument
-/// carries the name as `tile.argument`; a workspace its sizes as
+/// captures as flat arrays: dcapture0, ...), and workspaces. A kernel's
+/// argument carries the name as `tile.argument`; a workspace its sizes as
 /// `tile.workspace`, each "batch", "heads", "kv_heads", "queries", "keys",
 /// "capture N" (elements of that captured tensor) or a number, and
 /// `tile.zeroed` if it holds zeros before the first kernel. Workspaces:

@@ -1,7 +1,7 @@
 //===- BackwardKernels.cpp - The kernels of one attn.backward -------------===//
 //
-// Used by convert-attn-to-tile. In: an attn.backward. Out, in the order in which
-// they run (docs/decisions/013):
+// Used by convert-attn-to-tile. In: an attn.backward. Out, in the order in
+// which they run (docs/decisions/013):
 //
 //   NAME_delta   D = rowsum(dO * O) - dLSE, a program for each query block
 //   NAME         dK, dV and the sum of dQ, a program for each key block
@@ -132,10 +132,10 @@ SmallVector<Value> BackwardBuilder::buildHead(const KeyBlock &keys, Value head,
   for (const CaptureForm &form : forms)
     if (!form.isGathered)
       init.append(countRowSums(form), tile::buildSplat(k.b, {k.kv}, 0.0f));
-  ResultRange results = k.loop(
-      k.index(0), k.blocksOf(k.sq, k.q), init, [&](Value i, ValueRange inner) {
-        return buildStep(keys, head, i, inner);
-      });
+  ResultRange results = k.loop(k.index(0), k.blocksOf(k.sq, k.q), init,
+                               [&](Value i, ValueRange inner) {
+                                 return buildStep(keys, head, i, inner);
+                               });
   SmallVector<Value> sums(results.drop_front(2));
   size_t first = 0;
   for (const CaptureForm &form : forms) {

@@ -19,8 +19,8 @@ bool dependsOn(Value value, ArrayRef<unsigned> arguments) {
 }
 
 bool dependsOnAny(ValueRange values, ArrayRef<unsigned> arguments) {
-  return llvm::any_of(
-      values, [&](Value value) { return dependsOn(value, arguments); });
+  return llvm::any_of(values,
+                      [&](Value value) { return dependsOn(value, arguments); });
 }
 
 /// Which dimension is indexed by argument `number` itself; -1 for none.
@@ -48,8 +48,8 @@ void decideGathering(CaptureForm &form,
     auto argument = dyn_cast<BlockArgument>(index);
     bool isPlain = argument && findIndexed(indices, argument.getArgNumber()) ==
                                    int64_t(dim);
-    bool isFixed = !dependsOn(
-        index, {kScore, kBatch, kHead, kQuery, kKey, kGradient});
+    bool isFixed =
+        !dependsOn(index, {kScore, kBatch, kHead, kQuery, kKey, kGradient});
     if (!isPlain && !isFixed)
       return;
   }

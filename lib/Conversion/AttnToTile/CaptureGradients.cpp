@@ -1,8 +1,8 @@
 //===- CaptureGradients.cpp - Gradients of captured tensors ---------------===//
 //
 // Used by convert-attn-to-tile. In: the forms of CaptureForms.cpp. Out: the
-// additions of the main kernel and the kernels beside it. Everything is added in
-// an order that depends on nothing but the sizes.
+// additions of the main kernel and the kernels beside it. Everything is added
+// in an order that depends on nothing but the sizes.
 //
 //===----------------------------------------------------------------------===//
 #include "CaptureGradients.h"
@@ -24,8 +24,8 @@ Value buildFlatIndex(BackwardKernel &k, const Addition &addition) {
       continue;
     }
     Value size = arith::AddIOp::create(k.b, end, k.index(1));
-    flat = arith::AddIOp::create(
-        k.b, arith::MulIOp::create(k.b, flat, size), index);
+    flat = arith::AddIOp::create(k.b, arith::MulIOp::create(k.b, flat, size),
+                                 index);
   }
   return flat ? flat : k.index(0);
 }
@@ -96,9 +96,8 @@ void buildAdditions(BackwardKernel &k, const CaptureForm &form,
           k.b, x[1], tile::buildF32(k.b, float(k.op.getScaleValue())));
       Addition place = cloneAddition(k, addition.position, score, queries.batch,
                                      queries.head, x[3], x[2]);
-      Value inside =
-          arith::AndIOp::create(k.b, isBelow(k, x[2], k.sk),
-                                isBelow(k, x[3], k.sq));
+      Value inside = arith::AndIOp::create(k.b, isBelow(k, x[2], k.sk),
+                                           isBelow(k, x[3], k.sq));
       return {inside, x[0], k.batch, k.head, buildFlatIndex(k, place)};
     };
     buildScatter(k, tile::ScatterKind::Add, {values, pair.scores},
@@ -170,8 +169,7 @@ Range Gatherer::ownedOrAll(int64_t dim, Value own, Value size) {
 Value Gatherer::sumPairs(Value firstRow, Value firstKey) {
   Value zero = tile::buildSplat(k.b, {k.kv, k.q}, 0.0f);
   Value group = k.buildGroup();
-  Range batches =
-      ownedOrAll(form.batchDim, k.batch, k.dim(k.view("q"), 0));
+  Range batches = ownedOrAll(form.batchDim, k.batch, k.dim(k.view("q"), 0));
   Range heads = ownedOrAll(form.headDim, k.head, k.dim(k.view("q"), 1));
   auto overHeads = [&](Value batch, Value head, Value sum) {
     Value keyHead = k.b.createOrFold<arith::DivUIOp>(head, group);
@@ -184,11 +182,11 @@ Value Gatherer::sumPairs(Value firstRow, Value firstKey) {
   return k.loop(batches.lo, batches.hi, zero,
                 [&](Value batch, ValueRange outer) -> SmallVector<Value> {
                   k.buildKeyLength(batch);
-                  return k.loop(heads.lo, heads.hi, outer,
-                                [&](Value head,
-                                    ValueRange sum) -> SmallVector<Value> {
-                                  return {overHeads(batch, head, sum[0])};
-                                });
+                  return k.loop(
+                      heads.lo, heads.hi, outer,
+                      [&](Value head, ValueRange sum) -> SmallVector<Value> {
+                        return {overHeads(batch, head, sum[0])};
+                      });
                 })[0];
 }
 
@@ -250,12 +248,12 @@ void buildSumKernel(BackwardKernel &k, StringRef name,
   Value total = k.loop(
       k.index(0), size(0), zero,
       [&](Value batch, ValueRange outer) -> SmallVector<Value> {
-        return k.loop(
-            k.index(0), size(1), outer,
-            [&](Value head, ValueRange sum) -> SmallVector<Value> {
-              Value part = k.load(view, batch, head, first, {kSumRows}, size(2));
-              return {addTiles(k, sum[0], part)};
-            });
+        return k.loop(k.index(0), size(1), outer,
+                      [&](Value head, ValueRange sum) -> SmallVector<Value> {
+                        Value part = k.load(view, batch, head, first,
+                                            {kSumRows}, size(2));
+                        return {addTiles(k, sum[0], part)};
+                      });
       })[0];
   Type element =
       llvm::cast<MemRefType>(k.view(gradient).getType()).getElementType();

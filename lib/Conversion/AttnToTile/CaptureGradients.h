@@ -36,11 +36,11 @@ struct CaptureForm {
 llvm::SmallVector<CaptureForm> findCaptureForms(attn::BackwardOp op);
 
 /// Within the main kernel's step: adds the rows of additions that are for whole
-/// rows to `sums` (a rank-1 tile each, in order), and the others to their array.
+/// rows to `sums` (a rank-1 tile each, in order), and the others to their
+/// array.
 void buildAdditions(BackwardKernel &kernel, const CaptureForm &form,
                     const QueryBlock &queries, const KeyBlock &keys,
-                    const Pair &pair,
-                    llvm::SmallVectorImpl<mlir::Value> &sums);
+                    const Pair &pair, llvm::SmallVectorImpl<mlir::Value> &sums);
 /// How many such sums a form has.
 unsigned countRowSums(const CaptureForm &form);
 /// Behind a head's query blocks: the sums to their array. Takes as many of

@@ -136,8 +136,7 @@ Value KernelBuilder::buildScoreFunction(Value scores, Value firstKey) {
     Value scale = tile::buildF32(b, float(op.getScaleValue()));
     Value scaled = arith::MulFOp::create(b, args[0], scale);
     Value scalars[] = {scaled, batch, head, args[1], args[2]};
-    return SmallVector<Value>{
-        cloner->clone(op.getScore().front(), scalars)};
+    return SmallVector<Value>{cloner->clone(op.getScore().front(), scalars)};
   };
   return tile::buildMap(b, scores.getType(), scores, {firstRow, firstKey},
                         body)[0];
@@ -145,9 +144,9 @@ Value KernelBuilder::buildScoreFunction(Value scores, Value firstKey) {
 
 Value KernelBuilder::buildScores(Value keys, Value firstKey) {
   Value zero = tile::buildSplat(b, {schedule.getQ(), kv}, 0.0f);
-  Value scores =
-      tile::DotOp::create(b, queries, keys, zero, /*transpose_a=*/false, /*transpose_b=*/true,
-                          /*guarded=*/false);
+  Value scores = tile::DotOp::create(
+      b, queries, keys, zero, /*transpose_a=*/false, /*transpose_b=*/true,
+      /*guarded=*/false);
   if (op.hasScore())
     scores = buildScoreFunction(scores, firstKey);
   SmallVector<Attribute> setAttrs =
@@ -179,9 +178,9 @@ SmallVector<Value> KernelBuilder::buildStep(Value block, ValueRange carried) {
   // Beyond the bound on j, which loads take care of, a mask hides keys from
   // some rows of a block only.
   bool hidesSome = sets.size() != 1 || sets.front().getNumConstraints() > 1;
-  Value next =
-      tile::DotOp::create(b, probs, values, scaled, /*transpose_a=*/false, /*transpose_b=*/false,
-                          /*guarded=*/hidesSome);
+  Value next = tile::DotOp::create(b, probs, values, scaled,
+                                   /*transpose_a=*/false, /*transpose_b=*/false,
+                                   /*guarded=*/hidesSome);
   return {next, update.getNewMax(), update.getNewSum()};
 }
 

@@ -17,7 +17,8 @@ enum MaskSymbol : unsigned {
 };
 
 /// The keys that `mask` (null: all) lets through, each set with `j < key
-/// length` and, with `boundQueries`, `i < Sq`. No set at all: no key is visible.
+/// length` and, with `boundQueries`, `i < Sq`. No set at all: no key is
+/// visible.
 llvm::SmallVector<mlir::IntegerSet> maskToSets(mlir::Attribute mask,
                                                mlir::MLIRContext *context,
                                                bool boundQueries = false);

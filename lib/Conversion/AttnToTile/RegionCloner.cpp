@@ -51,9 +51,9 @@ Value RegionCloner::clone(Block &region, ValueRange scalars,
       unsigned capture = number(extract.getTensor());
       SmallVector<Value> indices =
           keepInside(capture, extract.getIndices(), mapping);
-      mapping.map(extract.getResult(),
-                  memref::LoadOp::create(b, captures[capture], indices)
-                      .getResult());
+      mapping.map(
+          extract.getResult(),
+          memref::LoadOp::create(b, captures[capture], indices).getResult());
     } else if (auto add = dyn_cast<attn::AddGradientOp>(inner)) {
       unsigned capture = number(add.getCapture());
       additions->push_back({capture, mapping.lookup(add.getValue()),

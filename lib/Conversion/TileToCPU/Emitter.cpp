@@ -48,9 +48,9 @@ FailureOr<func::FuncOp> Emitter::emit() {
   return func;
 }
 
-/// Whether programs add to what others add to. A CPU's additions are not atomic,
-/// and their order is always the same: the programs of one batch and head are
-/// run one after the other.
+/// Whether programs add to what others add to. A CPU's additions are not
+/// atomic, and their order is always the same: the programs of one batch and
+/// head are run one after the other.
 static bool sharesSums(tile::KernelOp kernel) {
   auto shares = [](Operation *op) {
     auto scatter = dyn_cast<tile::ScatterOp>(op);
@@ -128,7 +128,8 @@ LogicalResult Emitter::emitOp(Operation *op) {
       .Case([&](tile::NextOp op) { return emitNext(op); })
       .Case([&](tile::StoreOp op) { return emitStore(op); })
       .Case([&](tile::DotOp op) { return emitDot(op); })
-      .Case([&](tile::AccumulateOp op) { return emitAccumulate(op), success(); })
+      .Case(
+          [&](tile::AccumulateOp op) { return emitAccumulate(op), success(); })
       .Case([&](tile::MapOp op) { return emitMap(op); })
       .Case([&](tile::ScatterOp op) { return emitScatter(op); })
       .Case([&](tile::ReduceOp op) { return emitReduce(op), success(); })

@@ -91,8 +91,8 @@ private:
 
   // Dot.cpp: products.
   Result emitDot(tile::DotOp op);
-  /// acc (or 0) + a * packed, buffers all, or with `transposed` the transpose of
-  /// a; with `skipZeros` a zero of `a` adds nothing, whatever it meets.
+  /// acc (or 0) + a * packed, buffers all, or with `transposed` the transpose
+  /// of a; with `skipZeros` a zero of `a` adds nothing, whatever it meets.
   struct Product {
     Value a, packed, acc;
     bool fromZero, skipZeros, transposed;

@@ -1,7 +1,7 @@
-// Part of convert-tile-to-cpu: maps and scatters. A body is scalar code. What depends on the
-// lane (an input of the result's rank, the coordinate along the vector, and all
-// that follows) becomes a vector; the rest stays scalar and is computed once a
-// row.
+// Part of convert-tile-to-cpu: maps and scatters. A body is scalar code. What
+// depends on the lane (an input of the result's rank, the coordinate along the
+// vector, and all that follows) becomes a vector; the rest stays scalar and is
+// computed once a row.
 #include "Emitter.h"
 
 using namespace mlir;
@@ -66,8 +66,7 @@ void MapEmitter::makeLoops(MemRefType type) {
 }
 
 void MapEmitter::bindInputs() {
-  for (auto [input, arg] :
-       llvm::zip(inputs, body.getArguments())) {
+  for (auto [input, arg] : llvm::zip(inputs, body.getArguments())) {
     bool isBit = arg.getType().isInteger(1);
     auto type = cast<RankedTensorType>(input.getType());
     bool varying = false;
@@ -315,8 +314,8 @@ LogicalResult Emitter::emitScatter(tile::ScatterOp op) {
     if (larger)
       largest = type;
   }
-  return MapEmitter(*this, op)
-      .emitScatter(largest, scalars.lookup(op.getMemory()), op.getKind());
+  return MapEmitter(*this, op).emitScatter(
+      largest, scalars.lookup(op.getMemory()), op.getKind());
 }
 
 } // namespace flashc::cpu

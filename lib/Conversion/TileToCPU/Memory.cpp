@@ -27,8 +27,7 @@ void Emitter::emitRowValues(tile::LoadOp op) {
   VectorType vector = vectorOf(b.getF32Type());
   loop(size, lanes, [&](Value c) {
     Value left = arith::SubIOp::create(b, count, c);
-    Value mask =
-        vector::CreateMaskOp::create(b, vectorOf(b.getI1Type()), left);
+    Value mask = vector::CreateMaskOp::create(b, vectorOf(b.getI1Type()), left);
     Value none = arith::ConstantOp::create(b, b.getZeroAttr(vector));
     SmallVector<Value> at{scalars.lookup(op.getBatch()),
                           scalars.lookup(op.getHead()), add(row, c)};

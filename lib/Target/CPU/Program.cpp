@@ -14,9 +14,10 @@ llvm::Expected<CpuProgram> CpuProgram::create(mlir::ModuleOp module,
   if (!kernels)
     return kernels.takeError();
   if (kernels->size() != manifest.kernels.size())
-    return makeError("module has {} CPU kernels, but its manifest {}; take both "
-                     "from one compilation",
-                     kernels->size(), manifest.kernels.size());
+    return makeError(
+        "module has {} CPU kernels, but its manifest {}; take both "
+        "from one compilation",
+        kernels->size(), manifest.kernels.size());
   CpuProgram program;
   program.manifest = std::move(manifest);
   program.kernels = std::move(*kernels);
@@ -60,9 +61,10 @@ llvm::Expected<CpuArgument> Run::find(const std::string &name,
     return at->second;
   if (auto at = arrays.find(name); at != arrays.end())
     return at->second;
-  return makeError("kernel '{}' takes the array '{}', but there is none of that "
-                   "name; pass it",
-                   reader, name);
+  return makeError(
+      "kernel '{}' takes the array '{}', but there is none of that "
+      "name; pass it",
+      reader, name);
 }
 
 llvm::Expected<ProgramSizes> Run::sizes() const {
@@ -121,7 +123,8 @@ llvm::Error CpuProgram::run(const llvm::StringMap<CpuArgument> &arrays,
   if (llvm::Error error = run.addWorkspaces())
     return error;
   std::vector<std::vector<CpuArgument>> arguments;
-  for (auto [kernel, description] : llvm::zip_equal(kernels, manifest.kernels)) {
+  for (auto [kernel, description] :
+       llvm::zip_equal(kernels, manifest.kernels)) {
     auto list = run.argumentsOf(description);
     if (!list)
       return list.takeError();

@@ -90,8 +90,7 @@ static std::vector<int64_t> descriptorOf(const CpuArgument &argument) {
   return words;
 }
 
-CpuKernel::Extent
-CpuKernel::extentFor(ArrayRef<CpuArgument> arguments) const {
+CpuKernel::Extent CpuKernel::extentFor(ArrayRef<CpuArgument> arguments) const {
   auto size = [&](Place place) -> int64_t {
     return place.argument < 0 ? 1 : arguments[place.argument].sizes[place.dim];
   };
@@ -132,8 +131,7 @@ Error CpuKernel::run(ArrayRef<CpuArgument> arguments, unsigned threads) const {
     descriptors.push_back(descriptorOf(argument));
   if (threads == 0)
     threads = std::max(1u, std::thread::hardware_concurrency());
-  threads =
-      unsigned(std::min<int64_t>(threads, inOrder ? chains : total));
+  threads = unsigned(std::min<int64_t>(threads, inOrder ? chains : total));
   std::atomic<int64_t> next{0};
   std::vector<std::thread> others;
   for (unsigned i = 1; i < threads; ++i)

@@ -21,8 +21,9 @@ std::string moduleText(const std::string &body) {
          "tensor<?x?x?x8xf32> -> (tensor<?x?x?x8xf32>, tensor<?x?x?xf32>) {\n"
          "^bb0(%s: f32, %b: index, %h: index, %i: index, %j: index, %x: "
          "tensor<2x3xf32>, %y: tensor<3xf32>):\n" +
-         body + "\nattn.yield %r : f32\n}\n"
-                "return %o, %l : tensor<?x?x?x8xf32>, tensor<?x?x?xf32>\n}\n";
+         body +
+         "\nattn.yield %r : f32\n}\n"
+         "return %o, %l : tensor<?x?x?x8xf32>, tensor<?x?x?xf32>\n}\n";
 }
 
 /// The score function and its derivatives, with the tables that they read.
@@ -95,8 +96,8 @@ private:
 };
 
 /// At several scores, heads, queries and keys.
-void check(const std::string &body, std::vector<double> scores = {-1.3, -0.2,
-                                                                  0.4, 1.7}) {
+void check(const std::string &body,
+           std::vector<double> scores = {-1.3, -0.2, 0.4, 1.7}) {
   INFO(body);
   Pair pair(body);
   for (double s : scores)
@@ -105,14 +106,14 @@ void check(const std::string &body, std::vector<double> scores = {-1.3, -0.2,
 }
 
 /// `op` of the score.
-void checkUnary(const std::string &op, std::vector<double> scores = {
-                                           -1.3, -0.2, 0.4, 1.7}) {
+void checkUnary(const std::string &op,
+                std::vector<double> scores = {-1.3, -0.2, 0.4, 1.7}) {
   check("%r = " + op + " %s : f32", std::move(scores));
 }
 
 /// `op` of the score and an element of the table, both ways round.
-void checkBinary(const std::string &op, std::vector<double> scores = {
-                                            -1.3, -0.2, 0.4, 1.7}) {
+void checkBinary(const std::string &op,
+                 std::vector<double> scores = {-1.3, -0.2, 0.4, 1.7}) {
   std::string read = "%a = tensor.extract %x[%h, %j] : tensor<2x3xf32>\n";
   check(read + "%r = " + op + " %s, %a : f32", scores);
   check(read + "%r = " + op + " %a, %s : f32", scores);
@@ -120,9 +121,9 @@ void checkBinary(const std::string &op, std::vector<double> scores = {
 } // namespace
 
 TEST_CASE("score gradient: arithmetic") {
-  for (const char *op : {"arith.addf", "arith.subf", "arith.mulf", "arith.divf",
-                         "arith.maximumf", "arith.minimumf", "arith.maxnumf",
-                         "arith.minnumf"})
+  for (const char *op :
+       {"arith.addf", "arith.subf", "arith.mulf", "arith.divf",
+        "arith.maximumf", "arith.minimumf", "arith.maxnumf", "arith.minnumf"})
     checkBinary(op);
   checkUnary("arith.negf");
   check("%two = arith.constant 2.0 : f32\n%a = tensor.extract %y[%j] : "
@@ -144,9 +145,9 @@ TEST_CASE("score gradient: exponentials, logarithms, roots") {
 }
 
 TEST_CASE("score gradient: trigonometric and hyperbolic functions") {
-  for (const char *op : {"math.sin", "math.cos", "math.tan", "math.atan",
-                         "math.sinh", "math.cosh", "math.tanh", "math.asinh",
-                         "math.erf", "math.erfc"})
+  for (const char *op :
+       {"math.sin", "math.cos", "math.tan", "math.atan", "math.sinh",
+        "math.cosh", "math.tanh", "math.asinh", "math.erf", "math.erfc"})
     checkUnary(op, {-1.2, -0.2, 0.4, 1.3});
   for (const char *op : {"math.asin", "math.acos", "math.atanh"})
     checkUnary(op, {-0.8, -0.1, 0.5});
@@ -157,9 +158,10 @@ TEST_CASE("score gradient: trigonometric and hyperbolic functions") {
 TEST_CASE("score gradient: kinks and choices") {
   checkUnary("math.absf");
   checkBinary("math.copysign");
-  check("%low = tensor.extract %y[%j] : tensor<3xf32>\n%one = arith.constant "
-        "1.0 : f32\n%high = arith.addf %low, %one : f32\n%r = math.clampf %s to "
-        "[%low, %high] : f32");
+  check(
+      "%low = tensor.extract %y[%j] : tensor<3xf32>\n%one = arith.constant "
+      "1.0 : f32\n%high = arith.addf %low, %one : f32\n%r = math.clampf %s to "
+      "[%low, %high] : f32");
   check("%z = arith.constant 0.0 : f32\n%c = arith.cmpf ogt, %s, %z : f32\n"
         "%a = tensor.extract %y[%h] : tensor<3xf32>\n%b1 = arith.mulf %a, %s : "
         "f32\n%r = arith.select %c, %b1, %a : f32");
@@ -196,8 +198,8 @@ TEST_CASE("score gradient: rounding is refused only on the way to the score") {
     CHECK(error.find("straight-through") != std::string::npos);
     // Of a table whose gradient nobody asks for.
     CHECK(errorOf("%a = tensor.extract %y[%j] : tensor<3xf32>\n%f = " +
-                  std::string(op) + " %a : f32\n%r = arith.addf %s, %f : f32") ==
-          "");
+                  std::string(op) +
+                  " %a : f32\n%r = arith.addf %s, %f : f32") == "");
   }
   CHECK(errorOf("%a = arith.fptosi %s : f32 to i32\n%r = arith.sitofp %a : i32 "
                 "to f32")

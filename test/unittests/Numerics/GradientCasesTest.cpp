@@ -1,6 +1,8 @@
 // The backward side of the numerical cases, on the CPU path.
 #include "unittests/Catch.h"
+#include "unittests/Numerics/CpuHarness.h"
 #include "unittests/Numerics/GradientHarness.h"
+#include "unittests/Numerics/Reserve.h"
 
 #include <cmath>
 #include <limits>
@@ -103,4 +105,59 @@ TEST_CASE("cpu backward: rows that do not see a key keep clear of its NaN") {
       else
         CHECK(value == clean.dq.get(0, 0, i, d));
     }
+}
+
+/// The gradients with all arrays far apart have the bits that they have dense.
+static void compareFar(int64_t length, const std::array<int64_t, 4> &strides) {
+  GradientCase test;
+  test.name = "far apart";
+  AttentionProblem p;
+  p.mask = MaskExpr::causal();
+  p.scale = 0.125;
+  Random random(14);
+  for (HostTensor *t : {&p.q, &p.k, &p.v}) {
+    *t = HostTensor::dense(Element::F16, {2, 2, length, 64}, p.layout);
+    fillNormal(*t, random);
+  }
+  test.problem = gradientOf(std::move(p), random);
+  GradientHarness harness;
+  REQUIRE(harness.runAndJudge(test) == "");
+  Gradients dense = llvm::cantFail(harness.run(test));
+
+  GradientProblem &problem = test.problem;
+  AttentionProblem &f = problem.forward;
+  Gradients far = dense;
+  for (HostTensor *t : {&far.dq, &far.dk, &far.dv})
+    t->fill(0);
+  std::vector<std::pair<const char *, HostTensor *>> tensors = {
+      {"q", &f.q},         {"k", &f.k},     {"v", &f.v},     {"o", &problem.o},
+      {"do", &problem.dO}, {"dq", &far.dq}, {"dk", &far.dk}, {"dv", &far.dv}};
+  llvm::SmallVector<int64_t, 4> rows{2, 2, length};
+  llvm::StringMap<flashc::CpuArgument> arrays;
+  arrays["lse"] = {problem.lse.data(), rows, {}};
+  std::vector<std::unique_ptr<Reserve>> memory;
+  for (auto [name, tensor] : tensors) {
+    memory.push_back(std::make_unique<Reserve>(size_t(9) << 30));
+    if (!memory.back()->ok())
+      FLASHC_SKIP("this machine reserves no 72 GiB of address space");
+    copyRows(*tensor, memory.back()->data(), strides, /*toFar=*/true);
+    flashc::CpuArgument argument = argumentOf(*tensor);
+    argument.data = memory.back()->data();
+    argument.strides.assign(strides.begin(), strides.end());
+    arrays[name] = argument;
+  }
+  llvm::Error error = harness.program(test).program->run(arrays);
+  REQUIRE(llvm::toString(std::move(error)) == "");
+  for (auto [n, pair] : llvm::enumerate(tensors))
+    copyRows(*pair.second, memory[n]->data(), strides, /*toFar=*/false);
+  CHECK(far.dq.storage == dense.dq.storage);
+  CHECK(far.dk.storage == dense.dk.storage);
+  CHECK(far.dv.storage == dense.dv.storage);
+}
+
+TEST_CASE("cpu backward case 14: arrays past 2^31 and 2^32 bytes") {
+  constexpr int64_t kGi = int64_t(1) << 30;
+  // Heads 2 GiB apart and batches 4 GiB and a row; row 3 6 GiB behind row 0.
+  compareFar(70, {2 * kGi + 64, kGi, 64, 1});
+  compareFar(4, {64 * 2, 64, kGi, 1});
 }

@@ -78,8 +78,10 @@ llvm::Expected<Gradients> GradientHarness::run(const GradientCase &test,
     return llvm::createStringError(compiled.error);
   const GradientProblem &problem = test.problem;
   const AttentionProblem &p = problem.forward;
-  Gradients out{unwritten(p.q, p.layout), unwritten(p.k, p.layout),
-                unwritten(p.v, p.layout), {}};
+  Gradients out{unwritten(p.q, p.layout),
+                unwritten(p.k, p.layout),
+                unwritten(p.v, p.layout),
+                {}};
   llvm::SmallVector<int64_t, 4> rows{p.batch(), p.heads(), p.sq()};
   auto rowsOf = [&](const std::vector<float> &data) {
     return CpuArgument{const_cast<float *>(data.data()), rows, {}};

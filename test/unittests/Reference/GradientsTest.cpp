@@ -37,8 +37,7 @@ double lossOf(const GradientProblem &problem) {
               problem.dO.get(row.b, row.h, row.i, d);
     double lse = values.lse[at];
     if (!problem.dLse.empty() && std::isfinite(lse))
-      loss += lse *
-              problem.dLse[(row.b * p.heads() + row.h) * p.sq() + row.i];
+      loss += lse * problem.dLse[(row.b * p.heads() + row.h) * p.sq() + row.i];
   }
   return loss;
 }
@@ -60,9 +59,9 @@ void compare(GradientProblem problem, HostTensor AttentionProblem::*tensor,
     t.set(b, h, s, d, kept - kStep);
     double low = lossOf(problem), down = t.get(b, h, s, d);
     t.set(b, h, s, d, kept);
-    double got = gradient.values[((b * t.shape[1] + h) * t.shape[2] + s) *
-                                     t.shape[3] +
-                                 d];
+    double got =
+        gradient
+            .values[((b * t.shape[1] + h) * t.shape[2] + s) * t.shape[3] + d];
     CHECK(got == Approx((high - low) / (up - down)).epsilon(1e-4).margin(1e-5));
   }
 }
@@ -78,8 +77,10 @@ Gradients made(const GradientProblem &problem, const GradientValues &values) {
             n / dims % length, n % dims, float(array.values[n]));
     return t;
   };
-  Gradients out{tensor(p.q, values.dq), tensor(p.k, values.dk),
-                tensor(p.v, values.dv), {}};
+  Gradients out{tensor(p.q, values.dq),
+                tensor(p.k, values.dk),
+                tensor(p.v, values.dv),
+                {}};
   for (const GradientArray &capture : values.captures)
     out.captures.emplace_back(capture.values.begin(), capture.values.end());
   return out;
@@ -87,8 +88,8 @@ Gradients made(const GradientProblem &problem, const GradientValues &values) {
 } // namespace
 
 TEST_CASE("gradients: the reference agrees with finite differences") {
-  for (MaskExpr mask : {MaskExpr::none(), MaskExpr::causal(),
-                        MaskExpr::window(3, 1)}) {
+  for (MaskExpr mask :
+       {MaskExpr::none(), MaskExpr::causal(), MaskExpr::window(3, 1)}) {
     AttentionProblem p = example(Element::F32, 9, 7, 8, mask);
     p.kvLengths = {7, 4};
     Random random(5);
@@ -116,9 +117,9 @@ TEST_CASE("gradients: score functions and their captures agree with finite "
       int64_t b = n % 2, h = n % 4, i = n, j = (3 * n) % 25;
       constexpr double kStep = 0x1p-15;
       double byScore = p.scoreDerivative(s, b, h, i, j).byScore;
-      double quotient = (p.score(s + kStep, b, h, i, j) -
-                         p.score(s - kStep, b, h, i, j)) /
-                        (2 * kStep);
+      double quotient =
+          (p.score(s + kStep, b, h, i, j) - p.score(s - kStep, b, h, i, j)) /
+          (2 * kStep);
       CHECK(byScore == Approx(quotient).epsilon(1e-6).margin(1e-7));
     }
   }
@@ -174,8 +175,9 @@ TEST_CASE("gradient rule: zeros are exact and NaN is nowhere") {
   wrong.dq.set(0, 0, 3, 2, 0x1p-20f);
   GradientReport report = checkGradients(problem, wrong);
   CHECK(!report.ok);
-  CHECK(report.why.find("dq[0,0,3,2] is 9.5367431640625e-07, but should be 0") !=
-        std::string::npos);
+  CHECK(
+      report.why.find("dq[0,0,3,2] is 9.5367431640625e-07, but should be 0") !=
+      std::string::npos);
   wrong = out;
   wrong.dk.set(1, 1, 9, 15, std::numeric_limits<float>::quiet_NaN());
   CHECK(!checkGradients(problem, wrong).ok);

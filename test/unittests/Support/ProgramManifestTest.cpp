@@ -26,7 +26,8 @@ TEST_CASE("workspace: sizes by words") {
 }
 
 TEST_CASE("workspace: an unknown word is an error") {
-  for (const char *word : {"rows", "capture 2", "capture -1", "capture x", ""}) {
+  for (const char *word :
+       {"rows", "capture 2", "capture -1", "capture x", ""}) {
     Workspace workspace{"w", "f32", {word}, false};
     auto result = workspaceSizes(workspace, sizes());
     REQUIRE(!result);

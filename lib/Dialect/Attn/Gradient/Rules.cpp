@@ -152,9 +152,8 @@ bool giveTrigonometric(OpGradient &g) {
       .Case([&](math::CoshOp) {
         return scale(g, g.unary<math::SinhOp>(g.x(0))), true;
       })
-      .Case([&](math::TanhOp) {
-        return scale(g, oneLessSquare(g, g.y())), true;
-      })
+      .Case(
+          [&](math::TanhOp) { return scale(g, oneLessSquare(g, g.y())), true; })
       .Case([&](math::AsinhOp) {
         return divide(g, root(g, g.add(square(g, g.x(0)), one(g)))), true;
       })
@@ -184,9 +183,8 @@ bool giveExponential(OpGradient &g) {
       .Case([&](math::Log10Op) {
         return divide(g, g.mul(g.number(ln10), g.x(0))), true;
       })
-      .Case([&](math::Log1pOp) {
-        return divide(g, g.add(one(g), g.x(0))), true;
-      })
+      .Case(
+          [&](math::Log1pOp) { return divide(g, g.add(one(g), g.x(0))), true; })
       .Case([&](math::SqrtOp) {
         return divide(g, g.mul(g.number(2), g.y())), true;
       })

@@ -69,14 +69,14 @@ void Differentiator::findActive() {
   active.insert(score.getArgument(0));
   for (Operation &inner : score.without_terminator()) {
     auto extract = dyn_cast<tensor::ExtractOp>(inner);
-    bool depends =
-        extract ? isWanted(extract)
-                : llvm::any_of(inner.getOperands(), [&](Value operand) {
-                    return active.contains(operand);
-                  });
+    bool depends = extract
+                       ? isWanted(extract)
+                       : llvm::any_of(inner.getOperands(), [&](Value operand) {
+                           return active.contains(operand);
+                         });
     // Of integers only those count that may become a float again.
-    bool carries = isa<FloatType>(inner.getResult(0).getType()) ||
-                   hasNoDerivative(&inner);
+    bool carries =
+        isa<FloatType>(inner.getResult(0).getType()) || hasNoDerivative(&inner);
     if (depends && carries)
       active.insert(inner.getResult(0));
   }
@@ -151,7 +151,8 @@ LogicalResult simplify(BackwardOp op) {
   for (StringRef name : {"arith", "math", "tensor"})
     if (Dialect *dialect = op.getContext()->getLoadedDialect(name))
       dialect->getCanonicalizationPatterns(patterns);
-  for (RegisteredOperationName name : op.getContext()->getRegisteredOperations())
+  for (RegisteredOperationName name :
+       op.getContext()->getRegisteredOperations())
     if (isa<arith::ArithDialect, math::MathDialect>(name.getDialect()))
       name.getCanonicalizationPatterns(patterns, op.getContext());
   if (failed(applyPatternsGreedily(op.getScoreGradient(), std::move(patterns))))

@@ -19,13 +19,11 @@ LogicalResult AttentionVerifier::rank(Named tensor, int64_t rank,
 }
 
 LogicalResult AttentionVerifier::element(Named tensor) {
-  Type type = tensor.type.getElementType(),
-       other = query.type.getElementType();
+  Type type = tensor.type.getElementType(), other = query.type.getElementType();
   if (!type.isF16() && !type.isBF16() && !type.isF32())
-    return op->emitOpError()
-           << "expects the " << tensor.name
-           << " to hold f16, bf16 or f32, but it holds " << type
-           << "; convert it first";
+    return op->emitOpError() << "expects the " << tensor.name
+                             << " to hold f16, bf16 or f32, but it holds "
+                             << type << "; convert it first";
   if (type == other)
     return success();
   return op->emitOpError() << "expects " << family << " to share "
@@ -125,11 +123,10 @@ LogicalResult AttentionVerifier::heads(Named like) {
 }
 
 LogicalResult AttentionVerifier::sameRows(Named tensor, Named rows) {
-  return failure(failed(agree("batch", tensor, 0, rows, 0)) ||
-                 failed(agree("number of queries", tensor, op.getLengthDim(),
-                              rows, 2)) ||
-                 failed(agree("number of heads", tensor, op.getHeadsDim(), rows,
-                              1)));
+  return failure(
+      failed(agree("batch", tensor, 0, rows, 0)) ||
+      failed(agree("number of queries", tensor, op.getLengthDim(), rows, 2)) ||
+      failed(agree("number of heads", tensor, op.getHeadsDim(), rows, 1)));
 }
 
 LogicalResult AttentionVerifier::sameShape(Named a, Named b,

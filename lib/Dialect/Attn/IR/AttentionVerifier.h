@@ -9,8 +9,7 @@ namespace flashc::attn {
 /// One tensor of an op, by the name that messages give it.
 struct Named {
   Named(llvm::StringRef name, mlir::Value value)
-      : name(name),
-        type(llvm::cast<mlir::RankedTensorType>(value.getType())) {}
+      : name(name), type(llvm::cast<mlir::RankedTensorType>(value.getType())) {}
   llvm::StringRef name;
   mlir::RankedTensorType type;
 };

@@ -47,8 +47,8 @@ LogicalResult ForwardOp::verify() {
   return failure(
       failed(check.tensors({check.query, check.key, check.value, output})) ||
       failed(check.shapes()) || failed(check.heads(output)) ||
-      failed(verifyOutputs(check, output, lse, getLengthDim(),
-                           getHeadsDim())) ||
+      failed(
+          verifyOutputs(check, output, lse, getLengthDim(), getHeadsDim())) ||
       failed(check.kvLengths({check.query, check.key, check.value, output})) ||
       failed(check.scale()) || failed(check.mask()) ||
       failed(verifyCaptures(*this)));

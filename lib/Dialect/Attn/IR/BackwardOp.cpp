@@ -46,8 +46,8 @@ LogicalResult BackwardVerifier::results() {
   return failure(
       failed(check.agree("number of queries", check.query, length, output,
                          length)) ||
-      failed(check.agree("number of heads", check.query, heads, output,
-                         heads)) ||
+      failed(
+          check.agree("number of heads", check.query, heads, output, heads)) ||
       failed(check.headDim(output)) ||
       failed(check.agree("head dim", check.value, 3, output, 3)) ||
       failed(check.sameShape(output, outputGradient, "number of queries")) ||
@@ -84,12 +84,13 @@ LogicalResult BackwardVerifier::gradients() {
            << "expects a result for each of its gradients behind dQ, dK and "
            << "dV, but asks for " << wanted.size()
            << " gradients of captures and has "
-           << op.getCaptureGradients().size() << " such results; make them equal";
+           << op.getCaptureGradients().size()
+           << " such results; make them equal";
   for (auto [position, number] : llvm::enumerate(wanted)) {
     if (position > 0 && number <= wanted[position - 1])
-      return op.emitOpError() << "expects gradients in ascending order, but "
-                              << number << " comes behind "
-                              << wanted[position - 1] << "; sort them";
+      return op.emitOpError()
+             << "expects gradients in ascending order, but " << number
+             << " comes behind " << wanted[position - 1] << "; sort them";
     if (failed(gradient(number, position)))
       return failure();
   }

@@ -1,6 +1,6 @@
-// Verifier of score regions and their gradients: scalar code without control flow or memory, so
-// that each level can put it inside its own loops, and without undefined
-// behaviour, so that no input makes a kernel trap.
+// Verifier of score regions and their gradients: scalar code without control
+// flow or memory, so that each level can put it inside its own loops, and
+// without undefined behaviour, so that no input makes a kernel trap.
 #include "AttentionVerifier.h"
 
 #include "mlir/IR/Matchers.h"
@@ -18,24 +18,26 @@ static bool isScalar(Type type) {
 
 LogicalResult flashc::attn::verifyCaptures(AttentionInterface op) {
   if (!op.hasScore() && !op.getCaptures().empty())
-    return op->emitOpError() << "expects captures only with a score region, but "
-                         << "has " << op.getCaptures().size()
-                         << " captures and no region; add the region or drop "
-                            "the captures";
+    return op->emitOpError()
+           << "expects captures only with a score region, but "
+           << "has " << op.getCaptures().size()
+           << " captures and no region; add the region or drop "
+              "the captures";
   for (auto [i, capture] : llvm::enumerate(op.getCaptures())) {
     auto type = cast<RankedTensorType>(capture.getType());
     if (type.getEncoding())
-      return op->emitOpError() << "expects plain dense tensors, but capture " << i
-                           << " has the encoding " << type.getEncoding()
-                           << "; remove it";
+      return op->emitOpError()
+             << "expects plain dense tensors, but capture " << i
+             << " has the encoding " << type.getEncoding() << "; remove it";
     if (type.getElementType().isIndex() || !isScalar(type.getElementType()))
-      return op->emitOpError() << "expects captures of f16, bf16, f32, i1, i8, "
-                           << "i16, i32 or i64, but capture " << i << " holds "
-                           << type.getElementType() << "; convert it first";
+      return op->emitOpError()
+             << "expects captures of f16, bf16, f32, i1, i8, "
+             << "i16, i32 or i64, but capture " << i << " holds "
+             << type.getElementType() << "; convert it first";
     if (llvm::is_contained(type.getShape(), 0))
-      return op->emitOpError() << "expects captures that hold at least one "
-                           << "element, but capture " << i << " is " << type
-                           << "; drop it";
+      return op->emitOpError()
+             << "expects captures that hold at least one "
+             << "element, but capture " << i << " is " << type << "; drop it";
   }
   return success();
 }
@@ -62,8 +64,8 @@ static LogicalResult verifyArguments(AttentionInterface op, Block &body,
     Type actual = body.getArgument(i).getType();
     if (actual == type)
       continue;
-    auto diag = op->emitOpError() << "expects argument " << i << " of the "
-                                  << region << " (";
+    auto diag = op->emitOpError()
+                << "expects argument " << i << " of the " << region << " (";
     if (i < names.size())
       diag << names[i];
     else
@@ -147,8 +149,8 @@ static LogicalResult verifyAddGradient(AddGradientOp add, BackwardOp op) {
   bool isCapture = argument &&
                    argument.getOwner() == &op.getScoreGradient().front() &&
                    argument.getArgNumber() >= kFirst;
-  if (!isCapture || !llvm::is_contained(op.getGradients(),
-                                        argument.getArgNumber() - kFirst))
+  if (!isCapture ||
+      !llvm::is_contained(op.getGradients(), argument.getArgNumber() - kFirst))
     return add.emitOpError()
            << "expects a captured tensor that gradients([...]) lists, but "
            << "adds to another one of type " << add.getCapture().getType()
@@ -157,8 +159,7 @@ static LogicalResult verifyAddGradient(AddGradientOp add, BackwardOp op) {
   if (rank == int64_t(add.getIndices().size()))
     return success();
   return add.emitOpError() << "expects an index for each of " << rank
-                           << " dimensions, but has "
-                           << add.getIndices().size()
+                           << " dimensions, but has " << add.getIndices().size()
                            << "; index as tensor.extract does";
 }
 

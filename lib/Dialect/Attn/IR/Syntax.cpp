@@ -168,8 +168,7 @@ ParseResult BackwardOp::parse(OpAsmParser &parser, OperationState &result) {
   SmallVector<OpAsmParser::UnresolvedOperand> inputs;
   SmallVector<Type> inputTypes, resultTypes;
   llvm::SMLoc loc = parser.getCurrentLocation();
-  if (parser.parseOperandList(inputs, 6) ||
-      lseGradient.parse(parser, "dlse") ||
+  if (parser.parseOperandList(inputs, 6) || lseGradient.parse(parser, "dlse") ||
       lengths.parse(parser, "kv_lengths") ||
       captures.parse(parser, "captures") || parseGradients(parser, result) ||
       reader.mask() || reader.scale() || reader.layout())
@@ -191,8 +190,8 @@ ParseResult BackwardOp::parse(OpAsmParser &parser, OperationState &result) {
       captures.resolve(parser, result))
     return failure();
   result.addTypes(resultTypes);
-  reader.segments({1, 1, 1, 1, 1, 1, lseGradient.size(), lengths.size(),
-                   captures.size()});
+  reader.segments(
+      {1, 1, 1, 1, 1, 1, lseGradient.size(), lengths.size(), captures.size()});
   return success();
 }
 
@@ -201,8 +200,8 @@ static void printOperandClauses(OpAsmPrinter &p, AttentionInterface op) {
   if (Value lengths = op.getKvLengths())
     p << " kv_lengths(" << lengths << " : " << lengths.getType() << ')';
   if (!op.getCaptures().empty())
-    p << " captures(" << op.getCaptures() << " : " << op.getCaptures().getTypes()
-      << ')';
+    p << " captures(" << op.getCaptures() << " : "
+      << op.getCaptures().getTypes() << ')';
 }
 
 static void printAttributeClauses(OpAsmPrinter &p, AttentionInterface op,

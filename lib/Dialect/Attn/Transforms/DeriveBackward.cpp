@@ -1,8 +1,8 @@
 //===- DeriveBackward.cpp - attn-derive-backward --------------------------===//
 //
 // Runs first, where gradients are wanted. In: functions that hold one
-// attn.forward on their arguments. Out: functions that hold the attn.backward of
-// it.
+// attn.forward on their arguments. Out: functions that hold the attn.backward
+// of it.
 //
 //===----------------------------------------------------------------------===//
 #include "flashc/Dialect/Attn/Gradient/ScoreGradient.h"
@@ -42,10 +42,10 @@ struct AttnDeriveBackward : impl::AttnDeriveBackwardBase<AttnDeriveBackward> {
       SmallVector<ForwardOp> ops;
       func.walk([&](ForwardOp op) { ops.push_back(op); });
       if (ops.size() > 1) {
-        ops[1].emitOpError() << "is the second one in function '"
-                             << func.getName()
-                             << "', but gradients are derived for one; split "
-                                "the function";
+        ops[1].emitOpError()
+            << "is the second one in function '" << func.getName()
+            << "', but gradients are derived for one; split "
+               "the function";
         return signalPassFailure();
       }
       if (ops.size() == 1 && failed(derive(func, ops.front())))
@@ -109,8 +109,8 @@ LogicalResult AttnDeriveBackward::derive(func::FuncOp func, ForwardOp op) {
   if (dlse)
     added.push_back(rows);
   llvm::append_range(inputs, added);
-  auto derived = func::FuncOp::create(
-      b, (func.getName() + "_backward").str(), b.getFunctionType(inputs, {}));
+  auto derived = func::FuncOp::create(b, (func.getName() + "_backward").str(),
+                                      b.getFunctionType(inputs, {}));
   derived.setVisibility(func.getVisibility());
   for (unsigned i = 0; i < func.getNumArguments(); ++i)
     if (DictionaryAttr attributes = func.getArgAttrDict(i))

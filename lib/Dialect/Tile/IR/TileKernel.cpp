@@ -128,8 +128,9 @@ LogicalResult GridAttr::verify(function_ref<InFlightDiagnostic()> emitError,
     if (!place.empty() && (place.size() != 2 || place[0] < 0 || place[1] < 0))
       return emitError() << "expects a place to be [argument, dimension] or "
                             "[], but got ["
-                         << place << "]; write [1, 2] for dimension 2 of "
-                                     "argument 1";
+                         << place
+                         << "]; write [1, 2] for dimension 2 of "
+                            "argument 1";
   if (rows < 1 || rows > kMaxTileSize)
     return emitError() << "expects 1 to " << kMaxTileSize
                        << " rows of a block, but got " << rows;

@@ -29,12 +29,10 @@ static LogicalResult checkInputs(Operation *op, ValueRange inputs,
   for (Value input : inputs) {
     auto type = cast<RankedTensorType>(input.getType());
     if (type.getRank() != 1 && type.getRank() != 2)
-      return op->emitOpError()
-             << "has an input of type " << type
-             << ", but tiles have rank 1 or 2; reshape it";
-    bool isRow =
-        type.getRank() == 2 && largest.getRank() == 2 &&
-        type.getShape() == ArrayRef<int64_t>{1, largest.getDimSize(1)};
+      return op->emitOpError() << "has an input of type " << type
+                               << ", but tiles have rank 1 or 2; reshape it";
+    bool isRow = type.getRank() == 2 && largest.getRank() == 2 &&
+                 type.getShape() == ArrayRef<int64_t>{1, largest.getDimSize(1)};
     if (!isRow &&
         type.getShape() != largest.getShape().take_front(type.getRank()))
       return op->emitOpError()
@@ -66,8 +64,8 @@ static LogicalResult checkBody(Operation *op, Block &body, ValueRange inputs,
   for (Operation &inner : body.without_terminator()) {
     StringRef dialect = inner.getName().getDialectNamespace();
     if (dialect != "arith" && dialect != "math" && !isa<memref::LoadOp>(inner))
-      return inner.emitOpError() << "stands in the body of a "
-                                 << op->getName() << ", which "
+      return inner.emitOpError() << "stands in the body of a " << op->getName()
+                                 << ", which "
                                     "holds arith, math and memref.load "
                                     "ops; move it out";
   }

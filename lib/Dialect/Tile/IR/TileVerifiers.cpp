@@ -81,10 +81,9 @@ LogicalResult flashc::tile::checkStatic(Operation *op) {
 static LogicalResult checkRowValues(Operation *op, RankedTensorType type,
                                     MemRefType view) {
   if (type.getElementType() != view.getElementType())
-    return op->emitOpError()
-           << "moves tiles of " << type.getElementType()
-           << " but the view holds " << view.getElementType()
-           << "; convert with tile.map";
+    return op->emitOpError() << "moves tiles of " << type.getElementType()
+                             << " but the view holds " << view.getElementType()
+                             << "; convert with tile.map";
   if (type.getRank() == 1 || (type.getRank() == 2 && type.getDimSize(0) == 1))
     return success();
   return op->emitOpError() << "reads a 3-D view, which has one value a row, as "
@@ -248,11 +247,10 @@ LogicalResult ProbsOp::verify() {
 }
 
 LogicalResult ProbsGradientOp::verify() {
-  return success(
-      succeeded(checkStatic(*this)) &&
-      succeeded(checkRowsOrColumns(*this, getProbs().getType(),
-                                   cast<RankedTensorType>(getDelta().getType()),
-                                   "delta")));
+  return success(succeeded(checkStatic(*this)) &&
+                 succeeded(checkRowsOrColumns(
+                     *this, getProbs().getType(),
+                     cast<RankedTensorType>(getDelta().getType()), "delta")));
 }
 
 LogicalResult AccumulateOp::verify() {

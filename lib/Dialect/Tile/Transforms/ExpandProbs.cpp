@@ -9,9 +9,9 @@
 //   * A row that sees no key has lse = -inf, and its exponents are -inf.
 //
 //===----------------------------------------------------------------------===//
+#include "UpdateExpander.h"
 #include "flashc/Dialect/Tile/IR/BuildMap.h"
 #include "flashc/Dialect/Tile/Transforms/Patterns.h"
-#include "UpdateExpander.h"
 
 #include "mlir/IR/PatternMatch.h"
 #include "llvm/Support/MathExtras.h"
@@ -27,8 +27,7 @@ SmallVector<Value> buildShift(ImplicitLocOpBuilder &b, Value lse) {
   Value hidden = buildF32(b, -std::numeric_limits<float>::infinity());
   Value shift =
       arith::MulFOp::create(b, lse, buildF32(b, -llvm::numbers::log2ef));
-  Value none =
-      arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, lse, hidden);
+  Value none = arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, lse, hidden);
   Value isLarge = buildIsLarge(b, shift);
   Value no = arith::ConstantOp::create(b, b.getBoolAttr(false));
   return {arith::SelectOp::create(b, none, hidden, shift),
@@ -51,8 +50,9 @@ struct ExpandProbs : OpRewritePattern<ProbsOp> {
       Value near = math::FmaOp::create(b, x[0], buildF32(b, scale), x[2]);
       Value nats = buildF32(b, float(llvm::numbers::ln2 * scale));
       Value score = arith::MulFOp::create(b, x[0], nats);
-      Value far = arith::MulFOp::create(b, arith::SubFOp::create(b, score, x[1]),
-                                        buildF32(b, llvm::numbers::log2ef));
+      Value far =
+          arith::MulFOp::create(b, arith::SubFOp::create(b, score, x[1]),
+                                buildF32(b, llvm::numbers::log2ef));
       Value exponent = arith::SelectOp::create(b, x[3], far, near);
       return {math::Exp2Op::create(b, exponent)};
     };

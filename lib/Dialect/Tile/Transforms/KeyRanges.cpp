@@ -5,8 +5,8 @@
 // bounds the key j from one side; over the rows of a query block its weakest
 // and its tightest bound stand at the first or at the last row, by the sign of
 // r. The weakest bounds of a set give the keys that some row may see, the
-// tightest those that every row sees. For a transposed mask keys and rows change
-// places: a key block is fixed, and the loop is over query blocks.
+// tightest those that every row sees. For a transposed mask keys and rows
+// change places: a key block is fixed, and the loop is over query blocks.
 //
 //===----------------------------------------------------------------------===//
 #include "KeyRanges.h"

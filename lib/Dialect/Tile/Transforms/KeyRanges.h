@@ -23,11 +23,11 @@ struct KeyRanges {
 
 /// The ranges of `mask` for the rows `mask.row` to the end of its tile, or to
 /// `queryLength`, unless null, where that is nearer: rows past the end must not
-/// widen a range. Of a transposed mask, ranges of query blocks for the keys from
-/// `mask.col` on; there keys past the end do widen them, as the mask itself has
-/// to hide these. Builds in front of the loop over blocks `loop`, in which every range
-/// lies. Numbers stay within the lengths' own size: `index` has 32 bits on a
-/// GPU.
+/// widen a range. Of a transposed mask, ranges of query blocks for the keys
+/// from `mask.col` on; there keys past the end do widen them, as the mask
+/// itself has to hide these. Builds in front of the loop over blocks `loop`, in
+/// which every range lies. Numbers stay within the lengths' own size: `index`
+/// has 32 bits on a GPU.
 KeyRanges buildKeyRanges(mlir::ImplicitLocOpBuilder &b, MaskOp mask,
                          mlir::Value queryLength, BlockRange loop);
 

@@ -21,8 +21,8 @@ namespace flashc::tile {
 #include "Tile/TilePasses.h.inc"
 
 namespace {
-/// The one mask of `loop` whose keys (queries, if transposed) are block * Bc + c
-/// and whose rows (keys) and symbols stand outside; null where there is none
+/// The one mask of `loop` whose keys (queries, if transposed) are block * Bc +
+/// c and whose rows (keys) and symbols stand outside; null where there is none
 /// such.
 MaskOp findMask(scf::ForOp loop) {
   if (!isConstantIntValue(loop.getStep(), 1))

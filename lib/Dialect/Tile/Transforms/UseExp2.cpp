@@ -46,8 +46,8 @@ struct TileUseExp2 : impl::TileUseExp2Base<TileUseExp2> {
 } // namespace
 
 void populateUseExp2Patterns(RewritePatternSet &patterns) {
-  patterns
-      .add<FoldLog2eIntoScale<SoftmaxUpdateOp>, FoldLog2eIntoScale<FinishOp>,
-           FoldLog2eIntoScale<ProbsOp>>(patterns.getContext());
+  patterns.add<FoldLog2eIntoScale<SoftmaxUpdateOp>,
+               FoldLog2eIntoScale<FinishOp>, FoldLog2eIntoScale<ProbsOp>>(
+      patterns.getContext());
 }
 } // namespace flashc::tile
