@@ -247,6 +247,9 @@ flashc::compileToCPU(ModuleOp module, const CompileOptions &options,
     return makeError("target is {}, but this kernel is to run on the CPU; give "
                      "cpu",
                      options.arch);
+  if (lowered->program)
+    return makeError("the module computes gradients, which are several "
+                     "kernels; compile it as a program");
   if (manifest)
     *manifest = lowered->manifest;
   FirstError errors(module.getContext());

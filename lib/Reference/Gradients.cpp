@@ -7,6 +7,8 @@
 //===----------------------------------------------------------------------===//
 #include "flashc/Reference/Gradients.h"
 
+#include "GradientSums.h"
+
 #include "flashc/Reference/Attention.h"
 
 #include "llvm/Support/Parallel.h"
@@ -57,50 +59,6 @@ template <typename T>
 void addRow(T *to, T factor, const float *row, int64_t n) {
   for (int64_t d = 0; d < n; ++d)
     to[d] += factor * T(row[d]);
-}
-
-/// Rounding errors on their way to a gradient, element by element: independent
-/// ones add up as squares, others as they are.
-struct Errors {
-  std::vector<double> squares, sums;
-  explicit Errors(size_t size) : squares(size), sums(size) {}
-};
-
-/// The gradient of one capture while it is summed up.
-struct CaptureSum {
-  explicit CaptureSum(size_t size)
-      : values(size), sizes(size), errors(size), terms(size), fromDelta(size) {}
-  std::vector<double> values;
-  /// Of the terms' absolute values.
-  std::vector<double> sizes;
-  Errors errors;
-  std::vector<int64_t> terms;
-  /// What the error of one row's D adds: the same error in all of its terms.
-  std::vector<double> fromDelta;
-  std::vector<int64_t> touched; // where fromDelta is not 0
-
-  void add(int64_t element, double term, double error, double ofDelta) {
-    values[element] += term;
-    sizes[element] += std::fabs(term);
-    errors.sums[element] += error;
-    ++terms[element];
-    fromDelta[element] += ofDelta;
-    touched.push_back(element);
-  }
-  void endRow() {
-    for (int64_t element : touched) {
-      errors.squares[element] += fromDelta[element] * fromDelta[element];
-      fromDelta[element] = 0;
-    }
-    touched.clear();
-  }
-};
-
-int64_t elementsOf(const Capture &capture) {
-  int64_t size = 1;
-  for (int64_t n : capture.shape)
-    size *= n;
-  return size;
 }
 
 /// A key head at work: its query heads, row by row.

@@ -140,12 +140,20 @@ void Fuzzer::compile(mlir::ModuleOp module, Random &random) {
   Stage stage = random.oneIn(12) ? Stage::PTX : Stage::LLVM;
   if (options.arch == "cpu" || !random.oneIn(4))
     stage = Stage::LLVM;
-  currentInput +=
-      fmt::format("\n// arch={} sram={} tiles={} stages={} warps={} "
-                  "alignment={} stage={}\n",
-                  options.arch, options.sram, options.tiles, options.stages,
-                  options.warps, options.alignment, stageName(stage).str());
-  if (options.arch == "cpu" && random.oneIn(4)) {
+  if (options.arch == "cpu" && random.oneIn(3)) {
+    options.backward = !holdsBackward(module);
+    options.lseGradient = random.oneIn(2);
+    if (random.oneIn(2))
+      options.gradients.push_back(random.below(2));
+  }
+  currentInput += fmt::format(
+      "\n// arch={} sram={} tiles={} stages={} warps={} "
+      "alignment={} stage={} backward={} dlse={} gradients={}\n",
+      options.arch, options.sram, options.tiles, options.stages, options.warps,
+      options.alignment, stageName(stage).str(), options.backward,
+      options.lseGradient, options.gradients.size());
+  bool isBackward = options.backward || holdsBackward(module);
+  if (options.arch == "cpu" && !isBackward && random.oneIn(4)) {
     Manifest manifest;
     auto kernel = compileToCPU(module, options, &manifest);
     if (!kernel)

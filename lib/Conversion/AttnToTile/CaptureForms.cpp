@@ -2,6 +2,8 @@
 // summed up, from the indices of its attn.add_gradient ops.
 #include "CaptureGradients.h"
 
+#include "llvm/ADT/SetVector.h"
+
 using namespace mlir;
 
 namespace flashc {
@@ -9,18 +11,20 @@ namespace {
 /// Arguments of a gradient region.
 enum Argument : unsigned { kScore, kBatch, kHead, kQuery, kKey, kGradient };
 
-/// Whether `value` depends on one of the region's arguments `arguments`.
-bool dependsOn(Value value, ArrayRef<unsigned> arguments) {
-  if (auto argument = dyn_cast<BlockArgument>(value))
-    return llvm::is_contained(arguments, argument.getArgNumber());
-  return llvm::any_of(value.getDefiningOp()->getOperands(), [&](Value operand) {
-    return dependsOn(operand, arguments);
-  });
-}
-
+/// Whether one of `values` depends on one of the region's arguments
+/// `arguments`.
 bool dependsOnAny(ValueRange values, ArrayRef<unsigned> arguments) {
-  return llvm::any_of(values,
-                      [&](Value value) { return dependsOn(value, arguments); });
+  llvm::SetVector<Value> reached(values.begin(), values.end());
+  for (size_t n = 0; n < reached.size(); ++n) { // grows on the way
+    if (auto argument = dyn_cast<BlockArgument>(reached[n])) {
+      if (llvm::is_contained(arguments, argument.getArgNumber()))
+        return true;
+      continue;
+    }
+    for (Value operand : reached[n].getDefiningOp()->getOperands())
+      reached.insert(operand);
+  }
+  return false;
 }
 
 /// Which dimension is indexed by argument `number` itself; -1 for none.
@@ -49,7 +53,7 @@ void decideGathering(CaptureForm &form,
     bool isPlain = argument && findIndexed(indices, argument.getArgNumber()) ==
                                    int64_t(dim);
     bool isFixed =
-        !dependsOn(index, {kScore, kBatch, kHead, kQuery, kKey, kGradient});
+        !dependsOnAny(index, {kScore, kBatch, kHead, kQuery, kKey, kGradient});
     if (!isPlain && !isFixed)
       return;
   }

@@ -37,7 +37,7 @@ void eachRow(const std::array<int64_t, 4> &shape, F visit) {
 
 /// Copies rows between a tensor and the view of `strides` (elements) on `far`.
 inline void copyRows(reference::HostTensor &near, char *far,
-              const std::array<int64_t, 4> &strides, bool toFar) {
+                     const std::array<int64_t, 4> &strides, bool toFar) {
   int64_t bytes = elementBytes(near.element);
   eachRow(near.shape, [&](int64_t b, int64_t h, int64_t s) {
     char *there =
