@@ -1,7 +1,7 @@
 //===- BackwardKernels.cpp - The kernels of one attn.backward -------------===//
 //
 // Used by convert-attn-to-tile. In: an attn.backward. Out, in the order in
-// which they run (docs/decisions/013):
+// which they run (docs/decisions/018):
 //
 //   NAME_delta   D = rowsum(dO * O) - dLSE, a program for each query block
 //   NAME         dK, dV and the sum of dQ, a program for each key block
