@@ -293,4 +293,20 @@ def Tile_AnyOp : Tile_Op<"any", [Pure]> {
   let assemblyFormat = "$rows attr-dict `:` type($rows)";
 }
 
+def Tile_AnyAboveOp : Tile_Op<"any_above", [Pure]> {
+  let summary = "May some score of this group of rows be above its row's limit?";
+  let description = [{
+    True where some score is above its row's limit. It may also be true where none is (on a GPU it is for limits below zero),
+    and, as with `tile.any`, it may differ from group to group: what it guards must be right either way. Whether NaN is above
+    a limit is left open. No row's maximum is found, so that this costs half of a `tile.reduce` and no shuffle.
+    ```mlir
+    %c = tile.any_above %s, %limits : tensor<64x128xf32>, tensor<64xf32>
+    ```
+  }];
+  let arguments = (ins Tile_ScoreBlock:$scores, Tile_Rows:$limits);
+  let results = (outs I1:$result);
+  let assemblyFormat = "$scores `,` $limits attr-dict `:` type($scores) `,` type($limits)";
+  let hasVerifier = 1;
+}
+
 #endif

@@ -102,11 +102,15 @@ std::optional<Schedule> RoleChooser::complete(int64_t groups,
   if (!roles.apart && dv > d)
     return std::nullopt; // the output leaves through Q's bytes
   s.sharedBytes = query + rings + (roles.apart ? output : 0);
+  roles.ahead = roles.apart && s.sharedBytes + query <= s.sram;
+  s.sharedBytes += roles.ahead ? query : 0;
   if (s.sharedBytes > s.sram)
     return std::nullopt;
   double exposed = softmax() / products();
   roles.turns = groups > 1 && exposed > 0.5;
-  roles.rescale = exposed > 1     ? RescaleKind::Lazy
+  // A score function's scores may well be below zero, where a test is in vain.
+  roles.rescale = exposed > 1
+                      ? request.hasScore ? RescaleKind::Lazy : RescaleKind::Test
                   : exposed > 0.5 ? RescaleKind::Always
                                   : RescaleKind::Late;
   s.roles = roles;

@@ -41,7 +41,7 @@ struct ScheduleRequest {
 };
 
 /// When the accumulator follows a new row maximum, as `#tile.roles` has it.
-enum class RescaleKind { Lazy, Late, Always };
+enum class RescaleKind { Lazy, Late, Always, Test };
 
 /// `#tile.roles` as a plain struct.
 struct RoleChoices {
@@ -52,6 +52,7 @@ struct RoleChoices {
   bool turns = false;
   RescaleKind rescale = RescaleKind::Lazy;
   bool apart = false;
+  bool ahead = false;
 };
 
 /// `#tile.schedule` as a plain struct, with what it was found to need.

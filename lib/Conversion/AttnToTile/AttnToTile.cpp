@@ -149,12 +149,13 @@ tile::RolesAttr getRoles(const Schedule &schedule, MLIRContext *context) {
   if (!schedule.roles)
     return {};
   const RoleChoices &roles = *schedule.roles;
-  auto rescale = roles.rescale == RescaleKind::Lazy   ? tile::Rescale::Lazy
-                 : roles.rescale == RescaleKind::Late ? tile::Rescale::Late
-                                                      : tile::Rescale::Always;
+  auto rescale = roles.rescale == RescaleKind::Lazy     ? tile::Rescale::Lazy
+                 : roles.rescale == RescaleKind::Late   ? tile::Rescale::Late
+                 : roles.rescale == RescaleKind::Always ? tile::Rescale::Always
+                                                        : tile::Rescale::Test;
   return tile::RolesAttr::get(context, roles.groups, roles.producerRegisters,
                               roles.consumerRegisters, roles.overlap,
-                              roles.turns, rescale, roles.apart);
+                              roles.turns, rescale, roles.apart, roles.ahead);
 }
 
 ScheduleRequest ConvertAttnToTile::getRequest(attn::ForwardOp op) {

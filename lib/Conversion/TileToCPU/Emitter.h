@@ -111,6 +111,7 @@ private:
   Result emitMap(tile::MapOp op);
   void emitReduce(tile::ReduceOp op);
   void emitAny(tile::AnyOp op);
+  void emitAnyAbove(tile::AnyAboveOp op);
   Value foldLanes(Value vector, tile::ReduceKind kind);
   Value combine(Value a, Value b, tile::ReduceKind kind);
 

@@ -88,4 +88,37 @@ void Emitter::emitAny(tile::AnyOp op) {
                   .getResult());
 }
 
+void Emitter::emitAnyAbove(tile::AnyAboveOp op) {
+  Value tile = readable(op.getScores(), op)->memref;
+  Value limits = readable(op.getLimits(), op)->memref;
+  auto type = cast<MemRefType>(tile.getType());
+  VectorType bits = vectorOf(b.getI1Type());
+  Value none = arith::ConstantOp::create(b, b.getZeroAttr(bits));
+  auto fold = [&](Value end, int64_t step, Value init,
+                  llvm::function_ref<Value(Value, Value)> body) -> Value {
+    auto all = scf::ForOp::create(
+        b, index(0), end, index(step), init,
+        [&](OpBuilder &, Location, Value at, ValueRange carried) {
+          OpBuilder::InsertionGuard guard(b);
+          b.setInsertionPointToStart(at.getParentBlock());
+          scf::YieldOp::create(b, body(at, carried[0]));
+        });
+    return all.getResult(0);
+  };
+  Value some = fold(index(type.getDimSize(0)), 1, none, [&](Value r, Value to) {
+    Value limit = memref::LoadOp::create(b, limits, r);
+    limit = vector::BroadcastOp::create(b, vectorOf(b.getF32Type()), limit);
+    return fold(index(type.getDimSize(1)), lanes, to,
+                [&](Value column, Value to) -> Value {
+                  Value above = arith::CmpFOp::create(
+                      b, arith::CmpFPredicate::OGT,
+                      loadVector(tile, {r, column}), limit);
+                  return arith::OrIOp::create(b, to, above);
+                });
+  });
+  scalars.map(op.getResult(),
+              vector::ReductionOp::create(b, vector::CombiningKind::OR, some)
+                  .getResult());
+}
+
 } // namespace flashc::cpu

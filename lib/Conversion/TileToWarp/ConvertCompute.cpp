@@ -123,4 +123,11 @@ LogicalResult KernelConverter::convertAny(tile::AnyOp op) {
   return success();
 }
 
+LogicalResult KernelConverter::convertAnyAbove(tile::AnyAboveOp op) {
+  auto any = warp::AnyAboveOp::create(
+      builder, op.getLoc(), lookup(op.getScores()), lookup(op.getLimits()));
+  values.map(op.getResult(), any.getResult());
+  return success();
+}
+
 } // namespace flashc

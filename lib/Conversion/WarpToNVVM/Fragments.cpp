@@ -221,10 +221,48 @@ void KernelEmitter::emitCollect(warp::CollectOp op) {
 }
 
 void KernelEmitter::emitAny(warp::AnyOp op) {
-  Value some;
-  for (Value row : fragments[op.getRows()])
-    some = some ? arith::OrIOp::create(b, some, row).getResult() : row;
-  Value vote = NVVM::VoteSyncOp::create(b, b.getI1Type(), i32(-1), some,
-                                        NVVM::VoteSyncKind::any);
-  scalars.map(op.getResult(), vote);
+  scalars.map(op.getResult(), voteAny(fragments[op.getRows()]));
+}
+
+Value KernelEmitter::voteAny(ArrayRef<Value> conditions) {
+  Value some = conditions.front();
+  for (Value other : conditions.drop_front())
+    some = arith::OrIOp::create(b, some, other);
+  return NVVM::VoteSyncOp::create(b, b.getI1Type(), i32(-1), some,
+                                  NVVM::VoteSyncKind::any);
+}
+
+// Floats from +0 on compare as their bits do as signed integers, and all others
+// are negative as integers: limits below zero are replaced by the least one.
+// ptxas makes one instruction of two maxima in a row.
+void KernelEmitter::emitAnyAbove(warp::AnyAboveOp op) {
+  FragmentLayout layout(cast<warp::FragmentType>(op.getScores().getType()),
+                        kernel.getWarps());
+  ArrayRef<Value> in = fragments[op.getScores()];
+  Type i32Type = b.getI32Type();
+  Value zero = arith::ConstantOp::create(b, b.getF32FloatAttr(0.0f));
+  auto bits = [&](Value value) -> Value {
+    return arith::BitcastOp::create(b, i32Type, value);
+  };
+  Registers above;
+  for (int64_t rowTile = 0; rowTile < layout.rowTiles; ++rowTile)
+    for (int64_t half : {0, 1}) {
+      Value limit = fragments[op.getLimits()][above.size()];
+      Value isFromZero =
+          arith::CmpFOp::create(b, arith::CmpFPredicate::OGE, limit, zero);
+      limit = arith::SelectOp::create(b, isFromZero, bits(limit),
+                                      i32(std::numeric_limits<int32_t>::min()));
+      SmallVector<Value, 2> chains;
+      for (int64_t column : {0, 1}) {
+        Value chain = bits(in[layout.element(rowTile, 0, half, column)]);
+        for (int64_t tile = 1; tile < layout.columnTiles; ++tile)
+          chain = arith::MaxSIOp::create(
+              b, chain, bits(in[layout.element(rowTile, tile, half, column)]));
+        chains.push_back(chain);
+      }
+      above.push_back(arith::CmpIOp::create(
+          b, arith::CmpIPredicate::sgt,
+          arith::MaxSIOp::create(b, chains[0], chains[1]), limit));
+    }
+  scalars.map(op.getResult(), voteAny(above));
 }

@@ -94,6 +94,8 @@ private:
   void emitReduce(warp::ReduceOp op);
   void emitCollect(warp::CollectOp op);
   void emitAny(warp::AnyOp op);
+  void emitAnyAbove(warp::AnyAboveOp op);
+  Value voteAny(mlir::ArrayRef<Value> conditions);
   mlir::LogicalResult emitMapElements(warp::MapOp op,
                                       mlir::ArrayRef<ElementPosition> group,
                                       mlir::MutableArrayRef<Registers> out);
@@ -215,6 +217,7 @@ private:
   // Emit.cpp: the way out.
   void emitEmit(warp::EmitOp op);
   void stageFragment(warp::EmitOp op, Value part);
+  void awaitEmitted();
 
   // Wgmma.cpp: products of warpgroups.
   void emitWgmma(warp::WgmmaOp op);

@@ -3,7 +3,7 @@
 !view = memref<?x?x?x64xf16, strided<[?, ?, ?, 1], offset: ?>>
 !narrow = memref<?x?x?x40xf16, strided<[?, ?, ?, 1], offset: ?>>
 !lse = memref<?x?x?xf32, strided<[?, ?, 1], offset: ?>>
-#roles = #tile.roles<groups = 2, producer = 32, consumer = 232, overlap = false, turns = true, rescale = always, apart = true>
+#roles = #tile.roles<groups = 2, producer = 32, consumer = 232, overlap = false, turns = true, rescale = always, apart = true, ahead = false>
 #schedule = #tile.schedule<q = 128, kv = 32, stages = 2, warps = 8, q_in_registers = false, sram = 232448, roles = #roles>
 
 // Both roles run the tiles and the loop; the producer has the sends alone, the consumer no addresses. Rings and staging are shared,
@@ -86,7 +86,7 @@ tile.kernel @two_roles(%q: !view, %k: !view, %v: !narrow, %o: !narrow {tile.outp
 // -----
 
 !view = memref<?x?x?x40xbf16, strided<[?, ?, ?, 1], offset: ?>>
-#roles = #tile.roles<groups = 1, producer = 24, consumer = 240, overlap = false, turns = false, rescale = late, apart = false>
+#roles = #tile.roles<groups = 1, producer = 24, consumer = 240, overlap = false, turns = false, rescale = late, apart = false, ahead = false>
 #schedule = #tile.schedule<q = 64, kv = 32, stages = 3, warps = 4, q_in_registers = false, sram = 232448, roles = #roles>
 
 // Without bytes of its own the output leaves through Q's. A depth is the tile's columns, not those of the padded slot. Key heads and
@@ -129,7 +129,7 @@ tile.kernel @through_q(%q: !view, %k: !view, %v: !view, %o: !view {tile.output})
 // -----
 
 !view = memref<?x?x?x64xf16, strided<[?, ?, ?, 1], offset: ?>>
-#roles = #tile.roles<groups = 1, producer = 24, consumer = 240, overlap = false, turns = false, rescale = late, apart = true>
+#roles = #tile.roles<groups = 1, producer = 24, consumer = 240, overlap = false, turns = false, rescale = late, apart = true, ahead = false>
 #schedule = #tile.schedule<q = 64, kv = 64, stages = 2, warps = 4, q_in_registers = false, sram = 232448, roles = #roles>
 
 // What is computed again, in a branch, has no ring and nothing of it in the producer: left operands are fetched to registers, right
@@ -185,7 +185,7 @@ tile.kernel @computed_again(%q: !view, %k: !view, %v: !view, %o: !view {tile.out
 // -----
 
 !view = memref<?x?x?x64xf16, strided<[?, ?, ?, 1], offset: ?>>
-#roles = #tile.roles<groups = 1, producer = 24, consumer = 240, overlap = false, turns = false, rescale = late, apart = true>
+#roles = #tile.roles<groups = 1, producer = 24, consumer = 240, overlap = false, turns = false, rescale = late, apart = true, ahead = false>
 #schedule = #tile.schedule<q = 64, kv = 64, stages = 2, warps = 4, q_in_registers = false, sram = 232448, roles = #roles>
 
 // Rows of V past a limit are summed with weights of zero: they are cleared. Those of K give scores that the mask drops.

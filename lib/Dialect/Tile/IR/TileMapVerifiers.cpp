@@ -78,6 +78,13 @@ LogicalResult MapOp::verifyRegions() {
   return success();
 }
 
+LogicalResult AnyAboveOp::verify() {
+  if (failed(checkStatic(*this)))
+    return failure();
+  return checkRows(*this, getScores().getType(), "scores",
+                   getLimits().getType(), "limits");
+}
+
 LogicalResult ReduceOp::verify() {
   if (failed(checkStatic(*this)) ||
       failed(checkRows(*this, getTile().getType(), "scores",
