@@ -293,6 +293,21 @@ def Tile_AnyOp : Tile_Op<"any", [Pure]> {
   let assemblyFormat = "$rows attr-dict `:` type($rows)";
 }
 
+def Tile_AnyNotFiniteOp : Tile_Op<"any_not_finite", [Pure]> {
+  let summary = "May some element of this group of rows be NaN or infinite?";
+  let description = [{
+    True where an element of the group's rows is NaN or infinite; and perhaps where the sum of finite ones is not. As with
+    `tile.any` it may differ from group to group.
+    ```mlir
+    %c = tile.any_not_finite %o : tensor<64x128xf32>
+    ```
+  }];
+  let arguments = (ins Tile_ScoreBlock:$tile);
+  let results = (outs I1:$result);
+  let assemblyFormat = "$tile attr-dict `:` type($tile)";
+  let hasVerifier = 1;
+}
+
 def Tile_AnyAboveOp : Tile_Op<"any_above", [Pure]> {
   let summary = "May some score of this group of rows be above its row's limit?";
   let description = [{

@@ -371,6 +371,20 @@ def Warp_AnyOp : Warp_Op<"any", [Pure]> {
   let hasVerifier = 1;
 }
 
+def Warp_AnyNotFiniteOp : Warp_Op<"any_not_finite", [Pure]> {
+  let summary = "May some element of this warp be NaN or infinite? (each lane's sum and a vote)";
+  let description = [{
+    The same in all lanes; may differ from warp to warp, as `warp.any`.
+    ```mlir
+    %c = warp.any_not_finite %o : !warp.fragment<128x64xf32>
+    ```
+  }];
+  let arguments = (ins Warp_FragmentType:$fragment);
+  let results = (outs I1:$result);
+  let assemblyFormat = "$fragment attr-dict `:` qualified(type($fragment))";
+  let hasVerifier = 1;
+}
+
 def Warp_AnyAboveOp : Warp_Op<"any_above", [Pure]> {
   let summary = "May some score of this warp be above its row's limit? (integer maxima and a vote)";
   let description = [{

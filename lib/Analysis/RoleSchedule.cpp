@@ -109,10 +109,10 @@ std::optional<Schedule> RoleChooser::complete(int64_t groups,
   double exposed = softmax() / products();
   roles.turns = groups > 1 && exposed > 0.5;
   // A score function's scores may well be below zero, where a test is in vain.
-  roles.rescale = exposed > 1
-                      ? request.hasScore ? RescaleKind::Lazy : RescaleKind::Test
-                  : exposed > 0.5 ? RescaleKind::Always
-                                  : RescaleKind::Late;
+  roles.rescale = exposed <= 0.5      ? RescaleKind::Late
+                  : !request.hasScore ? RescaleKind::Test
+                  : exposed > 1       ? RescaleKind::Lazy
+                                      : RescaleKind::Always;
   s.roles = roles;
   return s;
 }

@@ -56,6 +56,7 @@ private:
              Value limit);
   Value castTile(Value input, Type type);
   SmallVector<Value> buildStep(Value block, ValueRange carried);
+  void loadQueries();
   Value buildScores(Value keys, Value firstKey);
   Value buildScoreFunction(Value scores, Value firstKey);
   void buildCaptureEnds();
@@ -73,6 +74,7 @@ private:
   ArrayRef<IntegerSet> sets;
   Type element;
   int64_t kv;                // rows of a key block
+  bool isRedo = false;
   int64_t headDim, valueDim; // padded
   SmallVector<SmallVector<Value>> captureEnds;
   Value batch, head, keyHead, firstRow, queries, sq, sk, keyLength, limit;
@@ -207,6 +209,8 @@ Value KernelBuilder::buildScores(Value keys, Value firstKey) {
 SmallVector<Value> KernelBuilder::buildStep(Value block, ValueRange carried) {
   Value acc = carried[0], rowMax = carried[1], rowSum = carried[2];
   Value firstKey = arith::MulIOp::create(b, block, index(kv));
+  if (isRedo) // from the cache each time: registers are short
+    loadQueries();
   Value keys = load(views.key, keyHead, firstKey, kv, headDim, limit);
   Value scores = buildScores(keys, firstKey);
   auto update = tile::SoftmaxUpdateOp::create(
@@ -229,10 +233,16 @@ SmallVector<Value> KernelBuilder::buildStep(Value block, ValueRange carried) {
   return {next, update.getNewMax(), update.getNewSum()};
 }
 
+void KernelBuilder::loadQueries() {
+  queries =
+      load(views.query, head, firstRow, schedule.getQ(), headDim, Value());
+}
+
 /// The loop over all key blocks: (O, LSE), both f32.
 std::pair<Value, Value> KernelBuilder::buildAttention() {
   int64_t q = schedule.getQ();
-  queries = load(views.query, head, firstRow, q, headDim, Value());
+  if (!isRedo)
+    loadQueries();
   Value blocks = arith::DivUIOp::create(
       b, arith::AddIOp::create(b, keyLength, index(kv - 1)), index(kv));
   Value noMax =
@@ -253,28 +263,18 @@ std::pair<Value, Value> KernelBuilder::buildAttention() {
 
 /// Kernels with roles copy and multiply without a look at what is masked, so
 /// that NaN and infinity there spoil a row, as do exponents past f32's whole
-/// numbers. Where the rows' sum of O is not finite, they are computed again, in
+/// numbers. Where O is not finite, its rows are computed again, in
 /// small blocks and with care.
 std::pair<Value, Value> KernelBuilder::buildRedo(Value output, Value lse) {
-  Value zero = tile::buildSplat(b, {schedule.getQ()}, 0.0f);
-  Value sums = tile::ReduceOp::create(b, tile::ReduceKind::Add, output, zero,
-                                      /*deferred=*/true);
-  sums = tile::CollectOp::create(b, zero.getType(), sums);
-  Type rows = cast<RankedTensorType>(zero.getType()).clone(b.getI1Type());
-  Value spoilt = tile::buildMap(b, rows, sums, {}, [&](ValueRange x) {
-    Value infinity = tile::buildF32(b, std::numeric_limits<float>::infinity());
-    return SmallVector<Value>{arith::CmpFOp::create(
-        b, arith::CmpFPredicate::UGE, math::AbsFOp::create(b, x[0]), infinity)};
-  })[0];
-  Value any = tile::AnyOp::create(b, b.getI1Type(), spoilt);
+  Value any = tile::AnyNotFiniteOp::create(b, b.getI1Type(), output);
   auto branch =
       scf::IfOp::create(b, TypeRange{output.getType(), lse.getType()}, any,
                         /*withElseRegion=*/true);
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(branch.thenBlock());
   kv = kRedoKeys;
+  isRedo = true;
   auto [again, lseAgain] = buildAttention();
-  kv = schedule.getKv();
   scf::YieldOp::create(b, ValueRange{again, lseAgain});
   b.setInsertionPointToStart(branch.elseBlock());
   scf::YieldOp::create(b, ValueRange{output, lse});

@@ -88,16 +88,13 @@ void Emitter::emitAny(tile::AnyOp op) {
                   .getResult());
 }
 
-void Emitter::emitAnyAbove(tile::AnyAboveOp op) {
-  Value tile = readable(op.getScores(), op)->memref;
-  Value limits = readable(op.getLimits(), op)->memref;
+Value Emitter::emitAnyOf(Value tile,
+                         llvm::function_ref<Value(Value, Value)> test) {
   auto type = cast<MemRefType>(tile.getType());
-  VectorType bits = vectorOf(b.getI1Type());
-  Value none = arith::ConstantOp::create(b, b.getZeroAttr(bits));
-  auto fold = [&](Value end, int64_t step, Value init,
+  auto fold = [&](int64_t end, int64_t step, Value init,
                   llvm::function_ref<Value(Value, Value)> body) -> Value {
     auto all = scf::ForOp::create(
-        b, index(0), end, index(step), init,
+        b, index(0), index(end), index(step), init,
         [&](OpBuilder &, Location, Value at, ValueRange carried) {
           OpBuilder::InsertionGuard guard(b);
           b.setInsertionPointToStart(at.getParentBlock());
@@ -105,20 +102,41 @@ void Emitter::emitAnyAbove(tile::AnyAboveOp op) {
         });
     return all.getResult(0);
   };
-  Value some = fold(index(type.getDimSize(0)), 1, none, [&](Value r, Value to) {
-    Value limit = memref::LoadOp::create(b, limits, r);
-    limit = vector::BroadcastOp::create(b, vectorOf(b.getF32Type()), limit);
-    return fold(index(type.getDimSize(1)), lanes, to,
+  VectorType bits = vectorOf(b.getI1Type());
+  Value none = arith::ConstantOp::create(b, b.getZeroAttr(bits));
+  Value some = fold(type.getDimSize(0), 1, none, [&](Value row, Value rows) {
+    return fold(type.getDimSize(1), lanes, rows,
                 [&](Value column, Value to) -> Value {
-                  Value above = arith::CmpFOp::create(
-                      b, arith::CmpFPredicate::OGT,
-                      loadVector(tile, {r, column}), limit);
-                  return arith::OrIOp::create(b, to, above);
+                  Value vector = loadVector(tile, {row, column});
+                  return arith::OrIOp::create(b, to, test(row, vector));
                 });
   });
-  scalars.map(op.getResult(),
-              vector::ReductionOp::create(b, vector::CombiningKind::OR, some)
-                  .getResult());
+  return vector::ReductionOp::create(b, vector::CombiningKind::OR, some);
+}
+
+void Emitter::emitAnyAbove(tile::AnyAboveOp op) {
+  Value tile = readable(op.getScores(), op)->memref;
+  Value limits = readable(op.getLimits(), op)->memref;
+  Type floats = vectorOf(b.getF32Type());
+  Value any = emitAnyOf(tile, [&](Value row, Value scores) -> Value {
+    Value limit = memref::LoadOp::create(b, limits, row);
+    limit = vector::BroadcastOp::create(b, floats, limit);
+    return arith::CmpFOp::create(b, arith::CmpFPredicate::OGT, scores, limit);
+  });
+  scalars.map(op.getResult(), any);
+}
+
+void Emitter::emitAnyNotFinite(tile::AnyNotFiniteOp op) {
+  Value tile = readable(op.getTile(), op)->memref;
+  VectorType floats = vectorOf(b.getF32Type());
+  Value infinity = arith::ConstantOp::create(
+      b, DenseElementsAttr::get(floats,
+                                std::numeric_limits<float>::infinity()));
+  Value any = emitAnyOf(tile, [&](Value, Value elements) -> Value {
+    return arith::CmpFOp::create(b, arith::CmpFPredicate::UEQ,
+                                 math::AbsFOp::create(b, elements), infinity);
+  });
+  scalars.map(op.getResult(), any);
 }
 
 } // namespace flashc::cpu

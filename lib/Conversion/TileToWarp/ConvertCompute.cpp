@@ -123,6 +123,14 @@ LogicalResult KernelConverter::convertAny(tile::AnyOp op) {
   return success();
 }
 
+LogicalResult
+KernelConverter::convertAnyNotFinite(tile::AnyNotFiniteOp op) {
+  auto any = warp::AnyNotFiniteOp::create(builder, op.getLoc(),
+                                          lookup(op.getTile()));
+  values.map(op.getResult(), any.getResult());
+  return success();
+}
+
 LogicalResult KernelConverter::convertAnyAbove(tile::AnyAboveOp op) {
   auto any = warp::AnyAboveOp::create(
       builder, op.getLoc(), lookup(op.getScores()), lookup(op.getLimits()));

@@ -232,6 +232,23 @@ Value KernelEmitter::voteAny(ArrayRef<Value> conditions) {
                                   NVVM::VoteSyncKind::any);
 }
 
+// NaN and infinity stay in a sum. Four chains, for the latency of additions.
+void KernelEmitter::emitAnyNotFinite(warp::AnyNotFiniteOp op) {
+  ArrayRef<Value> in = fragments[op.getFragment()];
+  Registers sums(in.begin(), in.begin() + std::min<size_t>(4, in.size()));
+  for (auto [i, value] : llvm::enumerate(in.drop_front(sums.size())))
+    sums[i % sums.size()] =
+        arith::AddFOp::create(b, sums[i % sums.size()], value);
+  Value sum = sums.front();
+  for (Value other : ArrayRef(sums).drop_front())
+    sum = arith::AddFOp::create(b, sum, other);
+  Value infinity = arith::ConstantOp::create(
+      b, b.getF32FloatAttr(std::numeric_limits<float>::infinity()));
+  Value isNot = arith::CmpFOp::create(b, arith::CmpFPredicate::UEQ,
+                                      LLVM::FAbsOp::create(b, sum), infinity);
+  scalars.map(op.getResult(), voteAny(isNot));
+}
+
 // Floats from +0 on compare as their bits do as signed integers, and all others
 // are negative as integers: limits below zero are replaced by the least one.
 // ptxas makes one instruction of two maxima in a row.

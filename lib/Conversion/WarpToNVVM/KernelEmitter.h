@@ -95,6 +95,7 @@ private:
   void emitCollect(warp::CollectOp op);
   void emitAny(warp::AnyOp op);
   void emitAnyAbove(warp::AnyAboveOp op);
+  void emitAnyNotFinite(warp::AnyNotFiniteOp op);
   Value voteAny(mlir::ArrayRef<Value> conditions);
   mlir::LogicalResult emitMapElements(warp::MapOp op,
                                       mlir::ArrayRef<ElementPosition> group,
@@ -229,10 +230,16 @@ private:
   void emitFetch(warp::FetchOp op);
   void emitMmaFetch(warp::MmaFetchOp op);
   FetchSource fetchSource(Value view, Value batch, Value head, Value limit);
-  Value fetch(const FetchSource &source, Value row, Value column,
-              mlir::Type type);
-  Registers fetchOperandB(const FetchSource &source, Value row, int64_t n,
-                          int64_t k, bool transposeB);
+  struct FetchRow {
+    Value start, inside; // address; i1
+    int64_t columns;     // of the whole row
+  };
+  FetchRow fetchRow(const FetchSource &source, Value row, Value column);
+  mlir::SmallVector<FetchRow> fetchRows(const FetchSource &source, Value first,
+                                        int64_t count, bool transposeB);
+  Value fetch(const FetchRow &row, int64_t column, mlir::Type type);
+  Registers fetchOperandB(mlir::ArrayRef<FetchRow> rows, int64_t n, int64_t k,
+                          bool transposeB);
 
   // Builders.cpp: small things.
   int64_t threads() { return 32 * kernel.getAllWarps(); }

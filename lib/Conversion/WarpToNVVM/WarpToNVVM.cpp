@@ -213,6 +213,9 @@ LogicalResult KernelEmitter::emitOp(Operation *op) {
       .Case([&](warp::AnyOp op) { return done([&] { emitAny(op); }); })
       .Case(
           [&](warp::AnyAboveOp op) { return done([&] { emitAnyAbove(op); }); })
+      .Case([&](warp::AnyNotFiniteOp op) {
+        return done([&] { emitAnyNotFinite(op); });
+      })
       .Case([&](warp::LoadOp op) { return done([&] { emitLoad(op); }); })
       .Case([&](warp::MmaOp op) { return done([&] { emitMma(op); }); })
       .Case([&](warp::ScanOp op) { return done([&] { emitScan(op); }); })

@@ -78,6 +78,8 @@ LogicalResult MapOp::verifyRegions() {
   return success();
 }
 
+LogicalResult AnyNotFiniteOp::verify() { return checkStatic(*this); }
+
 LogicalResult AnyAboveOp::verify() {
   if (failed(checkStatic(*this)))
     return failure();

@@ -194,6 +194,14 @@ LogicalResult CollectOp::verify() {
   return success();
 }
 
+LogicalResult AnyNotFiniteOp::verify() {
+  FragmentType type = getFragment().getType();
+  if (type.getRank() == 2 && type.getElementType().isF32())
+    return success();
+  return emitOpError("looks at the elements of an f32 tile, but the operand is ")
+         << type << "; use a rank-2 f32 fragment";
+}
+
 LogicalResult AnyAboveOp::verify() {
   FragmentType scores = getScores().getType(), limits = getLimits().getType();
   if (scores.getRank() != 2 || !scores.getElementType().isF32())
