@@ -8,11 +8,14 @@
 // out anew. A consumer's thread holds S (kv / 2), P (kv / 4) and O (Dv / 2) and
 // about 32 more: with fewer, ptxas serialises the products (C7512).
 //
-// Cost of a score, in cycles of a multiprocessor for 64 rows: the products at
-// 4096 flops a cycle; what of the softmax (exponentials at 16 a cycle, and
-// about five other operations at 128) the other groups' products do not hide;
-// and a fixed part of each block. Constants fitted to H200 runs of d 64, 128
-// and 256 with one, two and three groups (docs/decisions/011).
+// Cost of a score, in cycles of a multiprocessor for 64 rows. Three things take
+// turns at being the slowest, and a norm with a high exponent is nearly their
+// maximum: the products at 4096 flops a cycle; the softmax, its exponentials at
+// 16 a cycle and what of its other operations is not hidden at 128; and a group
+// by itself, which does one after the other and waits in between, of which as
+// many go on at a time as there are groups. To each tile comes its begin and
+// end. Constants fitted to H200 runs of d 64, 128 and 256 with two and three
+// groups (docs/decisions/011).
 //
 //===----------------------------------------------------------------------===//
 #include "RoleSchedule.h"
@@ -21,6 +24,7 @@
 #include "llvm/Support/MathExtras.h"
 
 #include <algorithm>
+#include <cmath>
 #include <tuple>
 
 namespace flashc {
@@ -35,9 +39,19 @@ constexpr int64_t kGroupRows = 64;
 constexpr int64_t kBarrierBytes = 512;
 /// Queries and keys of a problem where the request does not say.
 constexpr int64_t kTypicalLength = 4096;
-/// Cycles of a tile's begin and end for each group; more where the next tile's
-/// Q waits for the output to leave.
-constexpr double kTileCycles = 1000, kSharedTileCycles = 1500;
+/// Operations of a score that show beside its exponential, and with a function
+/// on every score.
+constexpr double kSoftmaxOps = 2.1, kScoreOps = 5.1;
+/// Cycles that a group waits in each key block: barriers, latencies.
+constexpr double kBlockCycles = 400;
+constexpr double kNorm = 6.4;
+/// Cycles of a tile's begin and end, for each column of its output and each key
+/// of its first block; and where the next tile's Q waits for the output to
+/// leave.
+constexpr double kTileCyclesOfColumn = 12, kTileCyclesOfKey = 1.5,
+                 kSharedTileCycles = 300;
+/// Cycles of the masked block for each row and key.
+constexpr double kMaskCycles = 0.66;
 
 int64_t padded(int64_t columns) {
   return llvm::alignTo(columns, kTileColumnStep);
@@ -55,13 +69,17 @@ private:
   std::optional<Schedule> complete(int64_t groups, int64_t kv) const;
   double cost(const Schedule &schedule) const;
   /// Cycles of a score for 64 rows: products, softmax.
-  double products() const {
+  double products(int64_t kv) const {
+    // Both operands of S come through shared memory at 128 bytes a cycle.
+    double slower = std::max(1.0, 32.0 / double(kv) + 0.5);
     return kGroupRows * 2.0 *
-           double(padded(request.headDim) + padded(request.valueHeadDim)) /
+           (slower * double(padded(request.headDim)) +
+            double(padded(request.valueHeadDim))) /
            4096;
   }
   double softmax() const {
-    return kGroupRows * (1.0 / 16 + (request.hasScore ? 8.0 : 5.0) / 128);
+    double ops = request.hasScore ? kScoreOps : kSoftmaxOps;
+    return kGroupRows * (1.0 / 16 + ops / 128);
   }
 
   const ScheduleRequest &request;
@@ -106,7 +124,7 @@ std::optional<Schedule> RoleChooser::complete(int64_t groups,
   s.sharedBytes += roles.ahead ? query : 0;
   if (s.sharedBytes > s.sram)
     return std::nullopt;
-  double exposed = softmax() / products();
+  double exposed = softmax() / products(kv);
   roles.turns = groups > 1 && exposed > 0.5;
   // A score function's scores may well be below zero, where a test is in vain.
   roles.rescale = exposed <= 0.5      ? RescaleKind::Late
@@ -119,9 +137,13 @@ std::optional<Schedule> RoleChooser::complete(int64_t groups,
 
 /// Cycles of one head. A mask is taken to be causal.
 double RoleChooser::cost(const Schedule &s) const {
-  static constexpr double kHidden[] = {0, 0, 0.75, 1.38};
-  double hidden = kHidden[s.roles->groups] * products();
-  double score = products() + std::max(0.0, softmax() - hidden) + 192.0 / s.kv;
+  double groups = double(s.roles->groups);
+  double alone =
+      (products(s.kv) + softmax() + kBlockCycles / double(s.kv)) / groups;
+  double score =
+      std::pow(std::pow(products(s.kv), kNorm) + std::pow(softmax(), kNorm) +
+                   std::pow(alone, kNorm),
+               1 / kNorm);
   int64_t length = request.length ? request.length : kTypicalLength;
   // Beyond some number of tiles, the mean tile says it all.
   length = std::min<int64_t>(length, 65536);
@@ -131,11 +153,13 @@ double RoleChooser::cost(const Schedule &s) const {
         request.isMasked ? std::min((tile + 1) * s.q, length) : length;
     blocks += llvm::divideCeil(keys, s.kv);
   }
-  double perTile = s.roles->apart ? kTileCycles : kSharedTileCycles;
-  if (request.isMasked) // two operations a score near the diagonal
-    perTile += double(s.q + s.kv);
+  double perTile = kTileCyclesOfColumn * double(request.valueHeadDim) +
+                   kTileCyclesOfKey * double(s.kv);
+  if (!s.roles->apart)
+    perTile += kSharedTileCycles;
+  if (request.isMasked)
+    perTile += kMaskCycles * double(s.q + s.kv);
   // A lone group has nobody to hide its begin and end behind.
-  double groups = double(s.roles->groups);
   return groups * double(blocks * s.kv) * score +
          std::max(groups, 2.0) * double(tiles) * perTile;
 }

@@ -73,7 +73,7 @@ private:
   const KernelViews &views;
   ArrayRef<IntegerSet> sets;
   Type element;
-  int64_t kv;                // rows of a key block
+  int64_t kv; // rows of a key block
   bool isRedo = false;
   int64_t headDim, valueDim; // padded
   SmallVector<SmallVector<Value>> captureEnds;

@@ -130,8 +130,8 @@ void Emitter::emitAnyNotFinite(tile::AnyNotFiniteOp op) {
   Value tile = readable(op.getTile(), op)->memref;
   VectorType floats = vectorOf(b.getF32Type());
   Value infinity = arith::ConstantOp::create(
-      b, DenseElementsAttr::get(floats,
-                                std::numeric_limits<float>::infinity()));
+      b,
+      DenseElementsAttr::get(floats, std::numeric_limits<float>::infinity()));
   Value any = emitAnyOf(tile, [&](Value, Value elements) -> Value {
     return arith::CmpFOp::create(b, arith::CmpFPredicate::UEQ,
                                  math::AbsFOp::create(b, elements), infinity);

@@ -123,10 +123,9 @@ LogicalResult KernelConverter::convertAny(tile::AnyOp op) {
   return success();
 }
 
-LogicalResult
-KernelConverter::convertAnyNotFinite(tile::AnyNotFiniteOp op) {
-  auto any = warp::AnyNotFiniteOp::create(builder, op.getLoc(),
-                                          lookup(op.getTile()));
+LogicalResult KernelConverter::convertAnyNotFinite(tile::AnyNotFiniteOp op) {
+  auto any =
+      warp::AnyNotFiniteOp::create(builder, op.getLoc(), lookup(op.getTile()));
   values.map(op.getResult(), any.getResult());
   return success();
 }

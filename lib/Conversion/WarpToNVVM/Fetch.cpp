@@ -57,8 +57,8 @@ void KernelEmitter::emitFetch(warp::FetchOp op) {
   for (int64_t rowTile = 0; rowTile < layout.rowTiles; ++rowTile)
     for (int64_t half : {0, 1}) {
       FetchRow row = fetchRow(
-          source,
-          arith::AddIOp::create(b, first, i32(rowTile * 16 + half * 8)), pair);
+          source, arith::AddIOp::create(b, first, i32(rowTile * 16 + half * 8)),
+          pair);
       for (int64_t tile = 0; tile < layout.columnTiles; ++tile)
         out[layout.pair(rowTile, tile, half)] =
             fetch(row, tile * 8, b.getI32Type());
@@ -114,10 +114,9 @@ void KernelEmitter::emitMmaFetch(warp::MmaFetchOp op) {
   FragmentLayout lhsLayout(lhs, kernel.getWarps());
   FetchSource source =
       fetchSource(op.getView(), op.getBatch(), op.getHead(), op.getLimit());
-  int64_t keys =
-      op.getTransposeB() ? result.getShape()[1] : lhs.getShape()[1];
-  SmallVector<FetchRow> rows = fetchRows(source, toI32(scalar(op.getRow())),
-                                         keys, op.getTransposeB());
+  int64_t keys = op.getTransposeB() ? result.getShape()[1] : lhs.getShape()[1];
+  SmallVector<FetchRow> rows =
+      fetchRows(source, toI32(scalar(op.getRow())), keys, op.getTransposeB());
   Registers acc = fragments[op.getAcc()], weights = fragments[op.getLhs()];
   Type element = lhs.getElementType();
   bool guarded = op.getGuarded();

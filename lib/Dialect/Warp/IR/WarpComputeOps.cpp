@@ -198,7 +198,8 @@ LogicalResult AnyNotFiniteOp::verify() {
   FragmentType type = getFragment().getType();
   if (type.getRank() == 2 && type.getElementType().isF32())
     return success();
-  return emitOpError("looks at the elements of an f32 tile, but the operand is ")
+  return emitOpError(
+             "looks at the elements of an f32 tile, but the operand is ")
          << type << "; use a rank-2 f32 fragment";
 }
 
