@@ -2,28 +2,13 @@
 #ifndef FLASHC_TOOLS_FLASHC_BENCH_BENCH_H
 #define FLASHC_TOOLS_FLASHC_BENCH_BENCH_H
 
-#include "flashc/Reference/Problem.h"
-#include "flashc/Runtime/Module.h"
+#include "Arrays.h"
 
-#include <algorithm>
+#include "common/ProgressBar.h"
+
 #include <map>
 
 namespace flashc {
-
-inline constexpr int64_t kTokens = 16384;
-inline constexpr int64_t kWidth = 2048; // heads * head dim
-
-/// One problem of the grid.
-struct Cell {
-  std::string dtype; // fp16 or bf16
-  int64_t dim, length;
-  bool causal;
-  int64_t batch() const { return std::max<int64_t>(kTokens / length, 1); }
-  int64_t heads() const { return std::max<int64_t>(kWidth / dim, 1); }
-  double flops() const {
-    return 4.0 * batch() * heads() * length * length * dim / (causal ? 2 : 1);
-  }
-};
 
 /// A candidate: the text and what it says.
 struct Tiles {
@@ -31,45 +16,45 @@ struct Tiles {
   int64_t stages = 0, warps = 0;
 };
 
-/// Arrays in layout bshd, used again by every cell of the same size and type:
-/// the shape of a cell is only another way to count the same numbers.
-struct Arrays {
-  reference::AttentionProblem problem;
-  DeviceBuffer buffers[4], lse;
-  std::vector<ArrayArg> args;
-};
+/// First line of the output.
+inline constexpr llvm::StringLiteral kHeader =
+    "impl,dtype,dir,hdim,seqlen,batch,heads,causal,ms,tflops,first_call_s,"
+    "hdim_v,kv_heads,mask,score";
 
 class Bench {
 public:
   Bench(const Device &device, std::string arch, bool check)
       : device(device), arch(std::move(arch)), check(check) {}
-  /// Time each candidate and print its line; a candidate that cannot run prints
-  /// nan, and why on standard error.
-  llvm::Error run(const Cell &cell, const std::vector<Tiles> &candidates);
+  /// Time each candidate and print its line; what cannot run (a candidate that
+  /// does not compile, arrays that do not fit the device) prints nan, and why
+  /// as a note.
+  llvm::Error run(const Cell &cell, const std::vector<Tiles> &candidates,
+                  tools::ProgressBar *bar = nullptr);
 
 private:
-  llvm::Error runOne(const Cell &cell, const Tiles &candidate,
-                     const std::string &impl, const Arrays &arrays);
-  /// Compiled once; null, with the reason on standard error, if it cannot be.
+  struct Times {
+    double ms, first; // milliseconds a launch; seconds to the first result
+  };
+  llvm::Expected<Times> runOne(const Cell &cell, const Tiles &candidate,
+                               const std::string &key, const Arrays &arrays);
+  /// Compiled once; null, with the reason as a note, if it cannot be.
   const Module *find(const std::string &key, const Cell &cell,
                      const Tiles &candidate);
   llvm::Expected<KernelImage> compile(const Cell &cell, const Tiles &candidate);
   llvm::Expected<const Module *> load(const std::string &key, const Cell &cell,
                                       const Tiles &candidate);
-  llvm::Expected<Arrays *> prepare(const Cell &cell);
-  llvm::Error upload(reference::Element element, int64_t count, Arrays &arrays);
   llvm::Expected<double> time(const Module &module,
                               llvm::ArrayRef<ArrayArg> args);
-  llvm::Error checkResult(const Arrays &arrays, const std::string &what);
-  /// Standard normal numbers; the period is prime, so rows do not repeat.
-  static void fill(reference::HostTensor &tensor, size_t start);
+  void note(const std::string &text);
+  void print(const Cell &cell, const std::string &impl, Times times);
 
   const Device &device;
   std::string arch;
   bool check;
+  tools::ProgressBar *bar = nullptr;
   std::map<std::string, Module> modules; // by PTX
   std::map<std::string, const Module *> kernels;
-  std::map<std::pair<std::string, int64_t>, Arrays> allArrays;
+  std::map<std::string, Arrays> allArrays; // by type
 };
 
 } // namespace flashc
