@@ -95,7 +95,8 @@ llvm::Error Arrays::spoil(const Cell &cell) const {
   return llvm::Error::success();
 }
 
-llvm::Expected<std::string> Arrays::check(const Cell &cell) const {
+llvm::Expected<std::string> Arrays::check(const Cell &cell,
+                                          int64_t maxWork) const {
   llvm::Expected<reference::AttentionProblem> p = makeProblem(cell);
   if (!p)
     return p.takeError();
@@ -118,7 +119,7 @@ llvm::Expected<std::string> Arrays::check(const Cell &cell) const {
           device.copyFrom(rows.data(), buffers[Lse].pointer(), 4 * lse))
     return std::move(error);
   reference::ErrorReport report =
-      reference::checkError(*p, output, rows.data(), int64_t(1) << 27);
+      reference::checkError(*p, output, rows.data(), maxWork);
   if (!report.ok)
     return makeError("{}: wrong result: {}", cell.name(), report.why);
   return report.summary();

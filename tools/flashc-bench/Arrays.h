@@ -24,8 +24,9 @@ public:
   std::vector<ArrayArg> arguments(const Cell &cell) const;
   /// O and LSE become NaN, so that rows that nobody writes are seen.
   llvm::Error spoil(const Cell &cell) const;
-  /// Compare O and LSE with the oracle on a sample of rows; its summary.
-  llvm::Expected<std::string> check(const Cell &cell) const;
+  /// Compare O and LSE with the oracle, on as many rows as `maxWork`
+  /// multiply-adds allow; its summary.
+  llvm::Expected<std::string> check(const Cell &cell, int64_t maxWork) const;
 
 private:
   enum { Query, Key, Value, Output, Lse, Slopes, Count };

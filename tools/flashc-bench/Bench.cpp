@@ -43,7 +43,15 @@ llvm::Expected<KernelImage> Bench::compile(const Cell &cell,
   options.stages = candidate.stages;
   options.warps = candidate.warps;
   options.length = cell.length;
-  return compileToGPU(**module, options);
+  if (!tuned || !candidate.mayBeTuned)
+    return compileToGPU(**module, options);
+  llvm::Expected<TunedChoice> choice =
+      chooseTuned(**module, options, *tuned, device.name());
+  if (!choice)
+    return choice.takeError();
+  if (!choice->remark.empty())
+    note(cell.name() + ": " + choice->remark);
+  return compileToGPU(**module, choice->options);
 }
 
 llvm::Expected<const Module *>
@@ -67,8 +75,9 @@ Bench::load(const std::string &key, const Cell &cell, const Tiles &candidate) {
   return &m;
 }
 
-llvm::Expected<double> Bench::time(const Module &module,
-                                   llvm::ArrayRef<ArrayArg> args) {
+llvm::Expected<double> flashc::timeKernel(const Device &device,
+                                          const Module &module,
+                                          llvm::ArrayRef<ArrayArg> args) {
   llvm::Expected<PackedArguments> packed = module.pack(args);
   if (!packed)
     return packed.takeError();
@@ -123,11 +132,11 @@ llvm::Expected<Bench::Times> Bench::runOne(const Cell &cell,
   if (llvm::Error error = device.synchronize())
     return std::move(error);
   double first = now() - start;
-  llvm::Expected<double> ms = time(*module, args);
+  llvm::Expected<double> ms = timeKernel(device, *module, args);
   if (!ms)
     return ms.takeError();
   if (check) {
-    llvm::Expected<std::string> summary = arrays.check(cell);
+    llvm::Expected<std::string> summary = arrays.check(cell, int64_t(1) << 27);
     if (!summary)
       return makeError("{}: {}", key, llvm::toString(summary.takeError()));
     note(key + ": " + *summary);
@@ -154,21 +163,24 @@ void Bench::print(const Cell &cell, const std::string &impl, Times times) {
     bar->draw();
 }
 
+llvm::Expected<Arrays *> Bench::prepare(const Cell &cell) {
+  auto element =
+      cell.dtype == "bf16" ? reference::Element::BF16 : reference::Element::F16;
+  Arrays &arrays =
+      allArrays.try_emplace(cell.dtype, device, element).first->second;
+  if (llvm::Error error = arrays.reserve(cell))
+    return std::move(error);
+  return &arrays;
+}
+
 llvm::Error Bench::run(const Cell &cell, const std::vector<Tiles> &candidates,
                        tools::ProgressBar *shownBar) {
   bar = shownBar;
-  Arrays &arrays =
-      allArrays
-          .try_emplace(cell.dtype, device,
-                       cell.dtype == "bf16" ? reference::Element::BF16
-                                            : reference::Element::F16)
-          .first->second;
-  bool fits = true;
-  if (llvm::Error error = arrays.reserve(cell)) {
+  llvm::Expected<Arrays *> arrays = prepare(cell);
+  bool fits = bool(arrays);
+  if (!fits)
     note(fmt::format("{}: skipped: {}", cell.name(),
-                     llvm::toString(std::move(error))));
-    fits = false;
-  }
+                     llvm::toString(arrays.takeError())));
   for (const Tiles &candidate : candidates) {
     std::string impl = "flashc";
     if (candidates.size() > 1 || candidate.text != "auto")
@@ -176,7 +188,7 @@ llvm::Error Bench::run(const Cell &cell, const std::vector<Tiles> &candidates,
     Times times{NAN, NAN};
     if (fits) {
       llvm::Expected<Times> timed =
-          runOne(cell, candidate, impl + " " + cell.name(), arrays);
+          runOne(cell, candidate, impl + " " + cell.name(), **arrays);
       if (!timed)
         return timed.takeError();
       times = *timed;

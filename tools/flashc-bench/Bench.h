@@ -6,15 +6,29 @@
 
 #include "common/ProgressBar.h"
 
+#include "flashc/Analysis/Candidates.h"
+#include "flashc/Compiler/Tuned.h"
+
 #include <map>
 
 namespace flashc {
 
-/// A candidate: the text and what it says.
+/// A choice of tiles: the text and what it says.
 struct Tiles {
   std::string text, tiles;
   int64_t stages = 0, warps = 0;
+  /// Whether a tuned schedule is taken where there is one ("auto").
+  bool mayBeTuned = false;
 };
+
+/// Best of 3 rounds of 12 back-to-back launches after 3 to warm up, in
+/// milliseconds a launch.
+llvm::Expected<double> timeKernel(const Device &device, const Module &module,
+                                  llvm::ArrayRef<ArrayArg> args);
+
+/// At most `most` schedules for the cell, as `listSchedules` ranks them.
+llvm::Expected<std::vector<Candidate>>
+listCandidates(const Cell &cell, const CompileOptions &options, size_t most);
 
 /// First line of the output.
 inline constexpr llvm::StringLiteral kHeader =
@@ -23,13 +37,21 @@ inline constexpr llvm::StringLiteral kHeader =
 
 class Bench {
 public:
-  Bench(const Device &device, std::string arch, bool check)
-      : device(device), arch(std::move(arch)), check(check) {}
+  /// `tuned`, if given, has schedules for "auto".
+  Bench(const Device &device, std::string arch, bool check,
+        const TunedSchedules *tuned = nullptr)
+      : device(device), arch(std::move(arch)), check(check), tuned(tuned) {}
   /// Time each candidate and print its line; what cannot run (a candidate that
   /// does not compile, arrays that do not fit the device) prints nan, and why
   /// as a note.
   llvm::Error run(const Cell &cell, const std::vector<Tiles> &candidates,
                   tools::ProgressBar *bar = nullptr);
+  /// Time at most `most` schedules of the cell, print their table and put the
+  /// fastest into `schedules`. The bar is moved on 2 * `most` steps. False
+  /// where none could run or one gave a wrong result.
+  llvm::Expected<bool> tuneCell(const Cell &cell, size_t most,
+                                TunedSchedules &schedules,
+                                tools::ProgressBar &bar);
 
 private:
   struct Times {
@@ -43,14 +65,15 @@ private:
   llvm::Expected<KernelImage> compile(const Cell &cell, const Tiles &candidate);
   llvm::Expected<const Module *> load(const std::string &key, const Cell &cell,
                                       const Tiles &candidate);
-  llvm::Expected<double> time(const Module &module,
-                              llvm::ArrayRef<ArrayArg> args);
+  /// The arrays of the cell's type, with room for it.
+  llvm::Expected<Arrays *> prepare(const Cell &cell);
   void note(const std::string &text);
   void print(const Cell &cell, const std::string &impl, Times times);
 
   const Device &device;
   std::string arch;
   bool check;
+  const TunedSchedules *tuned;
   tools::ProgressBar *bar = nullptr;
   std::map<std::string, Module> modules; // by PTX
   std::map<std::string, const Module *> kernels;

@@ -11,9 +11,11 @@
 //===----------------------------------------------------------------------===//
 #include "Bench.h"
 
+#include "flashc/Conversion/AttnToTile/ScheduleAttr.h"
 #include "flashc/Support/Error.h"
 
 #include "llvm/Support/CommandLine.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -49,29 +51,45 @@ static cl::opt<std::string>
                     "alibi-symmetric (-slopes * |j - i|), softcap(c) (none)"));
 static cl::list<std::string>
     tiles("tiles", cl::CommaSeparated, cl::cat(category),
-          cl::desc("Candidates, each timed: auto, paper, QxK, QxK/stages, "
-                   "QxK/stages/warps (auto)"));
+          cl::desc("Choices, each timed: auto, model (auto without "
+                   "--tuned), paper, QxK, QxK/stages, QxK/stages/warps "
+                   "(auto)"));
 static cl::opt<std::string> arch("arch", cl::init("sm_80"), cl::cat(category),
                                  cl::desc("Target of the kernels (sm_80)"));
 static cl::opt<bool> fromStdin("stdin", cl::cat(category),
                                cl::desc("Read cells from standard input"));
 static cl::opt<bool> listOnly("list", cl::cat(category),
-                              cl::desc("Print the cells and their FLOPs, and "
+                              cl::desc("Print the cells and their FLOPs (with "
+                                       "--tune, their candidates too), and "
                                        "time nothing; needs no GPU"));
 static cl::opt<bool> check("check", cl::cat(category),
                            cl::desc("Compare each result with the fp64 oracle "
                                     "on a sample of rows"));
 
+static cl::opt<std::string>
+    tunedPath("tuned", cl::cat(category),
+              cl::desc("Take the schedules that --tune stored in this file"),
+              cl::value_desc("file"));
+static cl::opt<bool> tuneFlag(
+    "tune", cl::cat(category),
+    cl::desc("Time --candidates schedules of each cell, print them and "
+             "store the fastest in the file of --tuned"));
+static cl::opt<int64_t> most(
+    "candidates", cl::init(24), cl::cat(category),
+    cl::desc("How many schedules --tune tries, by the model's ranking (24)"),
+    cl::value_desc("N"));
+
 namespace {
 llvm::Expected<Tiles> parseTiles(const std::string &text) {
   llvm::SmallVector<llvm::StringRef> parts;
   llvm::StringRef(text).split(parts, '/');
-  Tiles out{text, parts[0].str()};
+  Tiles out{text, parts[0] == "model" ? "auto" : parts[0].str()};
+  out.mayBeTuned = text == "auto";
   bool bad = parts.size() > 3 ||
              (parts.size() > 1 && parts[1].getAsInteger(10, out.stages)) ||
              (parts.size() > 2 && parts[2].getAsInteger(10, out.warps));
   if (bad)
-    return makeError("--tiles: '{}' is no candidate; write auto, paper, "
+    return makeError("--tiles: '{}' is no candidate; write auto, model, paper, "
                      "128x64, 128x64/2 or 128x64/2/4",
                      text);
   return out;
@@ -146,15 +164,79 @@ llvm::Error runStdin(Bench &bench, const std::vector<Tiles> &candidates) {
   return llvm::Error::success();
 }
 
+/// The file is written after each cell: what was measured is not lost.
+llvm::Error runTune(Bench &bench, const std::vector<Cell> &cells,
+                    TunedSchedules &schedules) {
+  tools::ProgressBar bar(2 * most * int64_t(cells.size()), "steps");
+  std::string failed;
+  for (const Cell &cell : cells) {
+    llvm::Expected<bool> fine =
+        bench.tuneCell(cell, size_t(most), schedules, bar);
+    if (!fine)
+      return fine.takeError();
+    if (!*fine)
+      failed += (failed.empty() ? "" : ", ") + cell.name();
+    if (llvm::Error error = schedules.write(tunedPath))
+      return error;
+  }
+  if (failed.empty())
+    return llvm::Error::success();
+  return makeError("no candidate ran, or one was wrong, of {}; see the tables "
+                   "and notes above",
+                   failed);
+}
+
+/// Before minutes are spent: whether the flags go together.
+llvm::Error checkTuneFlags() {
+  if (!tuneFlag)
+    return llvm::Error::success();
+  if (tunedPath.empty() && !listOnly)
+    return makeError("--tune stores what it finds; give --tuned=FILE");
+  if (fromStdin)
+    return makeError("--tune takes the cells of the flags, not those of "
+                     "--stdin; give one of them");
+  if (most < 1 || most > 1000)
+    return makeError("--candidates is {}, but is from 1 to 1000; give another "
+                     "number",
+                     most.getValue());
+  return llvm::Error::success();
+}
+
+/// What --tuned has; with --tune it may not be there yet.
+llvm::Expected<TunedSchedules> readTuned() {
+  if (tunedPath.empty() || (tuneFlag && !llvm::sys::fs::exists(tunedPath)))
+    return TunedSchedules();
+  return TunedSchedules::read(tunedPath);
+}
+
 void printCell(const Cell &cell) {
   std::cout << fmt::format("{}: {:.6f} TFLOP\n", cell.name(),
                            cell.flops() / 1e12);
 }
 
+/// The schedules that --tune would time.
+llvm::Error listTuned(const Cell &cell) {
+  CompileOptions options;
+  options.arch = arch;
+  options.length = cell.length;
+  llvm::Expected<std::vector<Candidate>> candidates =
+      listCandidates(cell, options, size_t(most));
+  if (!candidates)
+    return candidates.takeError();
+  for (const Candidate &candidate : *candidates)
+    std::cout << fmt::format("  {:.3f} {}\n", candidate.cost,
+                             printSchedule(candidate.schedule));
+  return llvm::Error::success();
+}
+
 llvm::Error listCells(const std::vector<Cell> &cells) {
   if (!fromStdin)
-    for (const Cell &cell : cells)
+    for (const Cell &cell : cells) {
       printCell(cell);
+      if (tuneFlag)
+        if (llvm::Error error = listTuned(cell))
+          return error;
+    }
   for (std::string line; fromStdin && std::getline(std::cin, line);) {
     llvm::Expected<Cell> cell = parseCell(line);
     if (!cell)
@@ -175,6 +257,11 @@ llvm::Error benchMain() {
   llvm::Expected<std::vector<Cell>> cells = gridCells();
   if (!cells)
     return cells.takeError();
+  if (llvm::Error error = checkTuneFlags())
+    return error;
+  llvm::Expected<TunedSchedules> tuned = readTuned();
+  if (!tuned)
+    return tuned.takeError();
   if (listOnly)
     return listCells(*cells);
   llvm::Expected<std::unique_ptr<Device>> device = Device::open();
@@ -182,7 +269,9 @@ llvm::Error benchMain() {
     return device.takeError();
   llvm::errs() << "# " << (*device)->name() << " sms=" << (*device)->smCount()
                << " arch=" << arch << "\n";
-  Bench bench(**device, arch, check);
+  Bench bench(**device, arch, check, tunedPath.empty() ? nullptr : &*tuned);
+  if (tuneFlag)
+    return runTune(bench, *cells, *tuned);
   return fromStdin ? runStdin(bench, candidates)
                    : runGrid(bench, *cells, candidates);
 }

@@ -52,6 +52,8 @@ struct RoleChoices {
   bool turns = false;
   RescaleKind rescale = RescaleKind::Lazy;
   bool apart = false;
+
+  bool operator==(const RoleChoices &) const = default;
 };
 
 /// `#tile.schedule` as a plain struct, with what it was found to need.
