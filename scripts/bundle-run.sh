@@ -108,9 +108,10 @@ compare() {
   echo "timing: $1 took $((SECONDS - start)) s"
 }
 
-# on_hopper: whether torch is there and device 0 runs sm_90a.
+# on_hopper: whether device 0 runs sm_90a, as the driver or torch says.
 on_hopper() {
-  python3 -c 'import sys, torch; sys.exit(torch.cuda.get_device_capability() != (9, 0))' 2>/dev/null
+  [ "$(nvidia-smi --query-gpu=compute_cap --format=csv,noheader --id=0 2>/dev/null)" = 9.0 ] ||
+    python3 -c 'import sys, torch; sys.exit(torch.cuda.get_device_capability() != (9, 0))' 2>/dev/null
 }
 
 if wants sm80 || wants grid || wants bf16 || wants mla || wants variants; then
@@ -130,6 +131,18 @@ if wants sm80 || wants grid || wants bf16 || wants mla || wants variants; then
         --peers fa2,cudnn,pallas --ratio-csv "$here/benchmarks/peers-measured/2026-11-29-h200-fa3-cudnn-fp16.csv"
       ! wants bf16 || compare timing-sm90a-bf16 --arch sm_90a --against best --dims 64,128,256 --dtypes bf16
     fi
+  fi
+fi
+
+if wants tune; then
+  echo "== tune"
+  if on_hopper; then
+    start=$SECONDS
+    "$bin/flashc-bench" --tune --tuned="$results/tuned.json" --arch=sm_90a --dims=128 --seqs=8192 --candidates=16 \
+      > "$results/tune.md" && cat "$results/tune.md" || status=1
+    echo "tune: took $((SECONDS - start)) s"
+  else
+    echo "skipped: tuning (the GPU is no Hopper)"
   fi
 fi
 exit $status
