@@ -125,12 +125,16 @@ def mask_name(cell):
 
 
 def not_run(results):
-    """Lines that name what could not run."""
-    lines = []
+    """Lines that name what could not run: once what never did, else by cells."""
+    gone = {}
     for result in results:
-        gone = [impl for impl, ms in result.best.items() if math.isnan(ms)]
-        if gone:
-            lines.append(f"- {result.cell.name}: {', '.join(gone)} did not run")
+        for impl, ms in result.best.items():
+            if math.isnan(ms):
+                gone.setdefault(impl, []).append(result.cell)
+    never = [impl for impl, missed in gone.items() if len(missed) == sum(impl in result.best for result in results)]
+    lines = [f"- {impl} did not run" for impl in never]
+    for impl, missed in gone.items():
+        lines += [f"- {impl} did not run {cell.name}" for cell in missed if impl not in never]
     return ["", *lines] if lines else []
 
 
