@@ -5,12 +5,14 @@ Features a test can ask for with REQUIRES, found here by looking, not by setting
   gpu       a CUDA device that the driver can open; gpu-sm80, gpu-sm90: of at least that architecture
   release   the binaries hold LLVM themselves (FLASHC_STATIC_LLVM)
   asan      the binaries are built with sanitizers
+  torch     a PyTorch that %python can import
 A test whose feature is missing is reported by name as unsupported.
 """
 
 import ctypes
 import os
 import shutil
+import subprocess
 
 import lit.formats
 
@@ -53,6 +55,8 @@ if architecture:
             config.available_features.add(f"gpu-sm{sm}")
 if config.static_llvm:
     config.available_features.add("release")
+if subprocess.run([config.python, "-c", "import importlib.util, sys; sys.exit(not importlib.util.find_spec('torch'))"]).returncode == 0:
+    config.available_features.add("torch")
 if config.sanitized:
     config.available_features.add("asan")
     config.environment["ASAN_OPTIONS"] = "detect_leaks=0"

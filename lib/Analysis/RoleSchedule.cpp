@@ -62,7 +62,7 @@ class RoleChooser {
 public:
   RoleChooser(const ScheduleRequest &request, const TargetInfo &target)
       : request(request), target(target) {}
-  std::optional<Schedule> choose() const;
+  void forEach(llvm::function_ref<void(const Schedule &, double)> visit) const;
 
 private:
   bool isForTMA() const;
@@ -101,7 +101,7 @@ std::optional<Schedule> RoleChooser::complete(int64_t groups,
   s.stages = request.stages ? request.stages : 2;
   s.warps = 4 * groups;
   s.sram = target.sharedBytesPerBlock;
-  int64_t launch = target.registersPerSM / (128 * (groups + 1)) / 8 * 8;
+  int64_t launch = getLaunchRegisters(groups, target);
   RoleChoices roles;
   roles.groups = groups;
   roles.producerRegisters = kProducerRegisters;
@@ -117,8 +117,8 @@ std::optional<Schedule> RoleChooser::complete(int64_t groups,
   int64_t query = 2 * s.q * d, output = 2 * s.q * dv;
   int64_t rings = 2 * s.stages * kv * (d + dv) + kBarrierBytes;
   roles.apart = query + output + rings <= s.sram;
-  if (!roles.apart && dv > d)
-    return std::nullopt; // the output leaves through Q's bytes
+  if (!roles.apart && !outputFitsQuery(request))
+    return std::nullopt;
   s.sharedBytes = query + rings + (roles.apart ? output : 0);
   roles.ahead = roles.apart && s.sharedBytes + query <= s.sram;
   s.sharedBytes += roles.ahead ? query : 0;
@@ -164,30 +164,49 @@ double RoleChooser::cost(const Schedule &s) const {
          std::max(groups, 2.0) * double(tiles) * perTile;
 }
 
-std::optional<Schedule> RoleChooser::choose() const {
+void RoleChooser::forEach(
+    llvm::function_ref<void(const Schedule &, double)> visit) const {
   if (!isForTMA())
-    return std::nullopt;
+    return;
   int64_t askedQ = 0, askedKv = 0;
   auto [first, second] = llvm::StringRef(request.tiles).split('x');
   bool isExact =
       !first.getAsInteger(10, askedQ) && !second.getAsInteger(10, askedKv);
-  std::optional<Schedule> best;
   for (int64_t groups = 1; groups <= 3; ++groups)
     for (int64_t kv = 16; kv <= 256; kv += 16) {
       if (isExact && (askedQ != kGroupRows * groups || askedKv != kv))
         continue;
       if (request.warps && request.warps != 4 * groups)
         continue;
-      std::optional<Schedule> s = complete(groups, kv);
-      if (s && (!best || cost(*s) < cost(*best)))
-        best = s;
+      if (std::optional<Schedule> s = complete(groups, kv))
+        visit(*s, cost(*s));
     }
-  return best;
 }
 } // namespace
 
+bool outputFitsQuery(const ScheduleRequest &request) {
+  return inSegments(request.valueHeadDim) <= inSegments(request.headDim);
+}
+
+int64_t getLaunchRegisters(int64_t groups, const TargetInfo &target) {
+  return target.registersPerSM / (128 * (groups + 1)) / 8 * 8;
+}
+
+void forEachRoles(const ScheduleRequest &request, const TargetInfo &target,
+                  llvm::function_ref<void(const Schedule &, double)> visit) {
+  RoleChooser(request, target).forEach(visit);
+}
+
 std::optional<Schedule> chooseRoles(const ScheduleRequest &request,
                                     const TargetInfo &target) {
-  return RoleChooser(request, target).choose();
+  std::optional<Schedule> best;
+  double bestCost = 0;
+  forEachRoles(request, target, [&](const Schedule &s, double cost) {
+    if (best && cost >= bestCost)
+      return;
+    best = s;
+    bestCost = cost;
+  });
+  return best;
 }
 } // namespace flashc

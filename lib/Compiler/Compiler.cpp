@@ -90,6 +90,10 @@ flashc::lowerTo(ModuleOp input, const CompileOptions &options, Stage stage) {
     return makeError("length is {}, but the schedule is chosen for a number of "
                      "queries and keys; give one, or 0 for the default",
                      options.length);
+  if (!options.schedule.empty() &&
+      (options.tiles != "auto" || options.stages || options.warps))
+    return makeError("a whole schedule is given, but tiles, stages or warps "
+                     "are too; give one or the other");
   llvm::Expected<OwningOpRef<ModuleOp>> module = isolate(input);
   if (!module)
     return module.takeError();

@@ -23,6 +23,7 @@ void flashc::buildTilePipeline(OpPassManager &manager,
   toTile.warps = options.warps;
   toTile.alignment = options.alignment;
   toTile.length = options.length;
+  toTile.schedule = options.schedule;
   manager.addPass(createConvertAttnToTile(toTile));
   manager.addPass(tile::createTileSplitLoops());
   // Bounds that are equal only after folding must meet as one value, so that

@@ -2,6 +2,7 @@
 // never in lib/.
 #include "common/Flags.h"
 
+#include "flashc/Compiler/Tuned.h"
 #include "flashc/Support/Error.h"
 
 #include "llvm/ADT/SmallPtrSet.h"
@@ -80,6 +81,22 @@ static cl::opt<int64_t>
                     "default: 4096; any length runs"),
            cl::value_desc("N"), cl::cat(tools::category()));
 
+static cl::opt<std::string>
+    schedule("schedule",
+             cl::desc("The whole schedule, as --emit=tile prints it; default: "
+                      "chosen"),
+             cl::value_desc("#tile.schedule<...>"), cl::cat(tools::category()));
+static cl::opt<std::string>
+    tuned("tuned",
+          cl::desc("Take the schedule that flashc-bench --tune stored for this "
+                   "attention and target, if there is one"),
+          cl::value_desc("file"), cl::cat(tools::category()));
+static cl::opt<std::string>
+    gpu("gpu",
+        cl::desc("With --tuned: the GPU that is meant, such as 'NVIDIA H200'; "
+                 "default: the one here, else any"),
+        cl::value_desc("name"), cl::cat(tools::category()));
+
 /// Set by `parseFlags`.
 static llvm::StringRef program = "flashc";
 
@@ -138,7 +155,26 @@ CompileOptions tools::optionsFromFlags() {
   options.warps = warps;
   options.alignment = alignment;
   options.length = length;
+  options.schedule = schedule;
   return options;
+}
+
+llvm::Expected<CompileOptions> tools::withTuned(mlir::ModuleOp module,
+                                                const CompileOptions &options,
+                                                llvm::StringRef here) {
+  if (tuned.empty())
+    return options;
+  llvm::Expected<TunedSchedules> schedules = TunedSchedules::read(tuned);
+  if (!schedules)
+    return schedules.takeError();
+  llvm::Expected<TunedChoice> choice = chooseTuned(
+      module, options, *schedules, gpu.empty() ? here : llvm::StringRef(gpu));
+  if (!choice)
+    return choice.takeError();
+  if (!choice->remark.empty())
+    llvm::WithColor::remark(llvm::errs(), program)
+        << "'" << tuned << "': " << choice->remark << '\n';
+  return choice->options;
 }
 
 int tools::fail(llvm::Error error) {

@@ -25,6 +25,14 @@ llvm::StringRef inputFile();
 llvm::Expected<AttentionSpec> specFromFlags();
 CompileOptions optionsFromFlags();
 
+/// The options with the schedule that the file of --tuned has for the module;
+/// `gpu` is the GPU's name, empty where there is none: then --gpu says it.
+/// Where the file has no entry, a remark on standard error says so. Without
+/// --tuned, the options.
+llvm::Expected<CompileOptions> withTuned(mlir::ModuleOp module,
+                                         const CompileOptions &options,
+                                         llvm::StringRef gpu);
+
 /// `program: error: text` on standard error; 1, the exit code.
 int fail(llvm::Error error);
 

@@ -2,6 +2,7 @@
 // arrays, time it if asked.
 #include "Execute.h"
 #include "Progress.h"
+#include "common/Flags.h"
 
 #include "flashc/Runtime/Module.h"
 #include "flashc/Support/Error.h"
@@ -88,9 +89,12 @@ llvm::Expected<Results> tools::runOnCPU(Inputs &inputs, CompileOptions options,
                                         bool time) {
   options.arch = "cpu";
   options.vectorBits = hostVectorBits();
+  llvm::Expected<CompileOptions> tuned = withTuned(*inputs.module, options, "");
+  if (!tuned)
+    return tuned.takeError();
   llvm::Expected<std::unique_ptr<CpuKernel>> kernel = [&] {
     Progress progress("compiling");
-    return compileToCPU(*inputs.module, options);
+    return compileToCPU(*inputs.module, *tuned);
   }();
   if (!kernel)
     return kernel.takeError();
@@ -200,9 +204,13 @@ llvm::Expected<Results> tools::runOnCUDA(Inputs &inputs, CompileOptions options,
   if (options.length == 0) // dimension 2: rows of Q, rows of K
     options.length =
         std::max(inputs.queryView().shape[2], inputs.keyView().shape[2]);
+  llvm::Expected<CompileOptions> tuned =
+      withTuned(*inputs.module, options, (*device)->name());
+  if (!tuned)
+    return tuned.takeError();
   llvm::Expected<KernelImage> image = [&] {
     Progress progress("compiling");
-    return compileToGPU(*inputs.module, options);
+    return compileToGPU(*inputs.module, *tuned);
   }();
   if (!image)
     return image.takeError();

@@ -165,6 +165,10 @@ static llvm::Error runFlashc() {
   auto module = loadModule(*context);
   if (!module)
     return module.takeError();
+  llvm::Expected<CompileOptions> tuned = withTuned(**module, options, "");
+  if (!tuned)
+    return tuned.takeError();
+  options = *tuned;
   if (explainFlag)
     if (llvm::Error error = explainTo(**module, options))
       return error;

@@ -53,6 +53,8 @@ struct RoleChoices {
   RescaleKind rescale = RescaleKind::Lazy;
   bool apart = false;
   bool ahead = false;
+
+  bool operator==(const RoleChoices &) const = default;
 };
 
 /// `#tile.schedule` as a plain struct, with what it was found to need.

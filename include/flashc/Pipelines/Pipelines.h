@@ -29,6 +29,9 @@ struct PipelineOptions {
   /// Length of the problems that the schedule is chosen for; 0: 4096. Any
   /// length runs.
   int64_t length = 0;
+  /// `#tile.schedule<...>` to be taken as it is, if it fits; empty: chosen by
+  /// the fields above.
+  std::string schedule;
   /// Width of a vector register: 128, 256 or 512. CPU only; code that runs here
   /// takes `hostVectorBits()` of flashc/Target/CPU.h.
   int64_t vectorBits = 256;

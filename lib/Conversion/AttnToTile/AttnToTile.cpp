@@ -8,7 +8,8 @@
 #include "KernelBuilder.h"
 #include "MaskSets.h"
 
-#include "flashc/Analysis/Schedule.h"
+#include "flashc/Analysis/Candidates.h"
+#include "flashc/Conversion/AttnToTile/ScheduleAttr.h"
 #include "flashc/Conversion/Passes.h"
 #include "flashc/Dialect/Attn/IR/Attn.h"
 #include "flashc/Dialect/Tile/IR/Tile.h"
@@ -143,37 +144,32 @@ struct ConvertAttnToTile : impl::ConvertAttnToTileBase<ConvertAttnToTile> {
 
   LogicalResult convert(func::FuncOp func, const TargetInfo &target);
   ScheduleRequest getRequest(attn::ForwardOp op);
+  llvm::Expected<Schedule> getSchedule(attn::ForwardOp op,
+                                       const TargetInfo &target);
 };
 
-tile::RolesAttr getRoles(const Schedule &schedule, MLIRContext *context) {
-  if (!schedule.roles)
-    return {};
-  const RoleChoices &roles = *schedule.roles;
-  auto rescale = roles.rescale == RescaleKind::Lazy     ? tile::Rescale::Lazy
-                 : roles.rescale == RescaleKind::Late   ? tile::Rescale::Late
-                 : roles.rescale == RescaleKind::Always ? tile::Rescale::Always
-                                                        : tile::Rescale::Test;
-  return tile::RolesAttr::get(context, roles.groups, roles.producerRegisters,
-                              roles.consumerRegisters, roles.overlap,
-                              roles.turns, rescale, roles.apart, roles.ahead);
-}
-
 ScheduleRequest ConvertAttnToTile::getRequest(attn::ForwardOp op) {
-  ScheduleRequest request;
-  request.headDim = op.getHeadDim();
-  request.valueHeadDim = op.getValueHeadDim();
-  Type element = op.getQuery().getType().getElementType();
-  request.element = element.isF16()    ? ElementKind::F16
-                    : element.isBF16() ? ElementKind::BF16
-                                       : ElementKind::F32;
-  request.hasScore = op.hasScore();
-  request.isMasked = op.getMask().has_value() || op.getKvLengths();
+  ScheduleRequest request = getScheduleRequest(op);
   request.tiles = tiles;
   request.stages = stages;
   request.warps = warps;
   request.alignment = alignment;
   request.length = length;
   return request;
+}
+
+/// The one that is asked for by its text, else the chosen one.
+llvm::Expected<Schedule>
+ConvertAttnToTile::getSchedule(attn::ForwardOp op, const TargetInfo &target) {
+  ScheduleRequest request = getRequest(op);
+  if (schedule.empty())
+    return chooseSchedule(request, target);
+  llvm::Expected<Schedule> asked = parseSchedule(schedule, &getContext());
+  if (!asked)
+    return asked;
+  if (llvm::Error error = checkSchedule(request, *asked, target))
+    return std::move(error);
+  return asked;
 }
 
 LogicalResult ConvertAttnToTile::convert(func::FuncOp func,
@@ -190,16 +186,13 @@ LogicalResult ConvertAttnToTile::convert(func::FuncOp func,
   attn::ForwardOp op = findForward(func);
   if (!op || failed(checkSignature(func, op)))
     return failure();
-  llvm::Expected<Schedule> schedule = chooseSchedule(getRequest(op), target);
-  if (!schedule)
-    return op.emitOpError() << llvm::toString(schedule.takeError());
+  llvm::Expected<Schedule> chosen = getSchedule(op, target);
+  if (!chosen)
+    return op.emitOpError() << llvm::toString(chosen.takeError());
   SmallVector<IntegerSet> sets =
       maskToSets(op.getMask().value_or(Attribute()), &getContext());
   OpBuilder b(func);
-  auto attr = tile::ScheduleAttr::get(&getContext(), schedule->q, schedule->kv,
-                                      schedule->stages, schedule->warps,
-                                      schedule->qInRegisters, schedule->sram,
-                                      getRoles(*schedule, &getContext()));
+  tile::ScheduleAttr attr = toAttr(*chosen, &getContext());
   tile::KernelOp kernel = createKernel(b, func, op, attr);
   Block *entry = b.createBlock(
       &kernel.getBody(), {}, kernel.getArgumentTypes(),
