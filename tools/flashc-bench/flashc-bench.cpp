@@ -4,9 +4,9 @@
 // with columns of its own behind: batch * length = 16384 tokens, heads * head
 // dim = 2048 unless said otherwise, best of 3 rounds of 12 back-to-back
 // launches after 3 for warming up. FLOPs are those that the mask leaves
-// (Cell::flops). With
-// --stdin the cells come as lines (parseCell), so that benchmarks/compare.py
-// can take turns with the peers.
+// (Cell::flops). With --stdin the cells come as lines (parseCell), so that
+// benchmarks/compare.py can take turns with the peers; with --tune, schedules
+// of each cell are timed and the fastest is stored.
 //
 //===----------------------------------------------------------------------===//
 #include "Bench.h"
