@@ -39,9 +39,8 @@ std::vector<Schedule> changeRoles(const Schedule &s,
     change(*other.roles);
     result.push_back(other);
   };
-  for (RescaleKind kind :
-       {RescaleKind::Lazy, RescaleKind::Late, RescaleKind::Always,
-        RescaleKind::Test})
+  for (RescaleKind kind : {RescaleKind::Lazy, RescaleKind::Late,
+                           RescaleKind::Always, RescaleKind::Test})
     if (kind != s.roles->rescale)
       add([&](RoleChoices &roles) { roles.rescale = kind; });
   if (s.roles->groups > 1)

@@ -45,7 +45,20 @@ Value KernelEmitter::fetch(const FetchRow &row, int64_t column, Type type) {
   return arith::SelectOp::create(b, row.inside, loaded, zero);
 }
 
+/// Whether the tile is the left operand of scores alone. These are then made in
+/// steps of the head dim, a few registers at a time.
+static bool isReadInSteps(warp::FetchOp op) {
+  auto view = cast<MemRefType>(op.getView().getType());
+  return view.getDimSize(3) == op.getFragment().getType().getShape()[1] &&
+         llvm::all_of(op->getUsers(), [](Operation *user) {
+           auto product = dyn_cast<warp::MmaFetchOp>(user);
+           return product && product.getTransposeB() && !product.getGuarded();
+         });
+}
+
 void KernelEmitter::emitFetch(warp::FetchOp op) {
+  if (isReadInSteps(op))
+    return;
   auto type = cast<warp::FragmentType>(op.getFragment().getType());
   FragmentLayout layout(type, kernel.getWarps());
   FetchSource source =
@@ -107,7 +120,67 @@ SmallVector<Value> KernelEmitter::fetchOperandB(ArrayRef<FetchRow> rows,
   return out;
 }
 
+// acc + Q K^T, both from global memory: a loop, whose bound nobody knows to
+// unroll it by.
+void KernelEmitter::emitScoresFetch(warp::FetchOp queries,
+                                    warp::MmaFetchOp op) {
+  auto lhs = cast<warp::FragmentType>(queries.getFragment().getType());
+  auto result = cast<warp::FragmentType>(op.getResult().getType());
+  FragmentLayout layout(result, kernel.getWarps());
+  int64_t depth = lhs.getShape()[1], step = 64;
+  while (depth % step)
+    step -= 16;
+  Value pair =
+      arith::ShLIOp::create(b, arith::AndIOp::create(b, lane, i32(3)), i32(1));
+  FetchSource left = fetchSource(queries.getView(), queries.getBatch(),
+                                 queries.getHead(), queries.getLimit());
+  FetchSource right =
+      fetchSource(op.getView(), op.getBatch(), op.getHead(), op.getLimit());
+  Value first = rowOrigin(queries.getRow(), lhs);
+  SmallVector<FetchRow> leftRows;
+  for (int64_t row = 0; row < layout.rowTiles * 16; row += 8)
+    leftRows.push_back(
+        fetchRow(left, arith::AddIOp::create(b, first, i32(row)), pair));
+  SmallVector<FetchRow> rightRows =
+      fetchRows(right, toI32(scalar(op.getRow())), result.getShape()[1],
+                /*transposeB=*/true);
+  Value end = inlineAsm(b.getI32Type(), fmt::format("mov.u32 $0, {};", depth),
+                        "=r", {});
+  auto loop =
+      scf::ForOp::create(b, i32(0), end, i32(step), fragments[op.getAcc()]);
+  {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(loop.getBody());
+    Value bytes =
+        wide(arith::ShLIOp::create(b, loop.getInductionVar(), i32(1)));
+    for (SmallVector<FetchRow> *rows : {&leftRows, &rightRows})
+      for (FetchRow &row : *rows)
+        row.start = gep(row.start, bytes);
+    Registers acc(loop.getRegionIterArgs());
+    for (int64_t k = 0; k < step; k += 16) {
+      SmallVector<Registers> as(layout.rowTiles);
+      for (int64_t tile = 0; tile < layout.rowTiles; ++tile)
+        for (int64_t half : {0, 8})
+          for (int64_t side : {0, 1})
+            as[tile].push_back(
+                fetch(leftRows[2 * tile + side], k + half, b.getI32Type()));
+      for (int64_t n = 0; n < result.getShape()[1]; n += 16) {
+        Registers bs = fetchOperandB(rightRows, n, k, /*transposeB=*/true);
+        for (int64_t tile = 0; tile < layout.rowTiles; ++tile)
+          for (int64_t side : {0, 1})
+            multiply(&acc[layout.element(tile, n / 8 + side, 0, 0)], as[tile],
+                     ArrayRef(bs).slice(2 * side, 2), lhs.getElementType());
+      }
+    }
+    scf::YieldOp::create(b, acc);
+  }
+  fragments[op.getResult()] = Registers(loop.getResults());
+}
+
 void KernelEmitter::emitMmaFetch(warp::MmaFetchOp op) {
+  auto queries = op.getLhs().getDefiningOp<warp::FetchOp>();
+  if (queries && isReadInSteps(queries))
+    return emitScoresFetch(queries, op);
   auto lhs = cast<warp::FragmentType>(op.getLhs().getType());
   auto result = cast<warp::FragmentType>(op.getResult().getType());
   FragmentLayout layout(result, kernel.getWarps());

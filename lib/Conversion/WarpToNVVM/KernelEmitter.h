@@ -229,6 +229,7 @@ private:
   struct FetchSource;
   void emitFetch(warp::FetchOp op);
   void emitMmaFetch(warp::MmaFetchOp op);
+  void emitScoresFetch(warp::FetchOp queries, warp::MmaFetchOp op);
   FetchSource fetchSource(Value view, Value batch, Value head, Value limit);
   struct FetchRow {
     Value start, inside; // address; i1

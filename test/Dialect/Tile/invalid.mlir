@@ -438,6 +438,14 @@ func.func @reduce(%s: tensor<64x64xf32>, %m: tensor<32xf32>) {
 
 // -----
 
+func.func @above(%s: tensor<64x64xf32>, %m: tensor<32xf32>) {
+  // expected-error @+1 {{expects one limits per row, but the scores have 64 rows and the limits has 32; slice both with the same query block size}}
+  %c = tile.any_above %s, %m : tensor<64x64xf32>, tensor<32xf32>
+  return
+}
+
+// -----
+
 func.func @reduce(%s: tensor<64x64xf32>, %m: tensor<64xf32>) {
   // expected-error @+1 {{defers max, but only add has parts that can be summed up later; drop deferred}}
   %r = tile.reduce max %s init(%m) deferred : tensor<64x64xf32>, tensor<64xf32>

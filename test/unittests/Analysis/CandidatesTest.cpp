@@ -83,9 +83,8 @@ TEST_CASE("candidates of kernels with roles vary each choice") {
              c.schedule.stages == 2 && is(*c.schedule.roles);
     });
   };
-  for (RescaleKind kind :
-       {RescaleKind::Lazy, RescaleKind::Late, RescaleKind::Always,
-        RescaleKind::Test})
+  for (RescaleKind kind : {RescaleKind::Lazy, RescaleKind::Late,
+                           RescaleKind::Always, RescaleKind::Test})
     CHECK(some([&](const RoleChoices &r) { return r.rescale == kind; }));
   CHECK(some([](const RoleChoices &r) { return !r.overlap; }));
   CHECK(some([](const RoleChoices &r) { return !r.turns; }));

@@ -24,8 +24,8 @@ ScheduleRequest request(int64_t d, int64_t dv, bool isMasked = false,
   return result;
 }
 
-/// "128x176 2 32+232 turns always", with `apart` and `ahead` at the end; or that there are
-/// no roles.
+/// "128x176 2 32+232 turns always", with `apart` and `ahead` at the end; or
+/// that there are no roles.
 std::string roles(const ScheduleRequest &request,
                   const TargetInfo &target = hopper()) {
   auto s = chooseSchedule(request, target);
