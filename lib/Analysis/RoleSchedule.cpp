@@ -27,8 +27,9 @@ namespace flashc {
 namespace {
 constexpr int64_t kProducerRegisters = 32;
 constexpr int64_t kOtherRegisters = 32;
-/// A score function's addresses and temporaries, of several scores at a time.
-constexpr int64_t kScoreRegisters = 24;
+/// A score function's addresses and temporaries, of several scores at a time:
+/// ptxas takes up more of them the longer a row is.
+int64_t scoreRegisters(int64_t kv) { return std::max<int64_t>(24, kv / 4); }
 constexpr int64_t kSegment = 64;
 constexpr int64_t kGroupRows = 64;
 /// Barriers and the queue of tiles, generously.
@@ -91,7 +92,7 @@ std::optional<Schedule> RoleChooser::complete(int64_t groups,
       240, ((groups + 1) * launch - kProducerRegisters) / groups / 8 * 8);
   s.registersEstimate = kv / 2 + kv / 4 + padded(request.valueHeadDim) / 2 +
                         kOtherRegisters +
-                        (request.hasScore ? kScoreRegisters : 0);
+                        (request.hasScore ? scoreRegisters(kv) : 0);
   if (s.registersEstimate > roles.consumerRegisters || kv > 256)
     return std::nullopt;
   int64_t d = inSegments(request.headDim),

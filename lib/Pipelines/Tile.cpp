@@ -15,6 +15,7 @@ using namespace mlir;
 void flashc::buildTilePipeline(OpPassManager &manager,
                                const PipelineOptions &options) {
   manager.addPass(attn::createAttnSimplifyMask());
+  manager.addPass(attn::createAttnSimplifyScore());
   ConvertAttnToTileOptions toTile;
   toTile.arch = options.arch;
   toTile.sram = options.sram;
@@ -24,6 +25,7 @@ void flashc::buildTilePipeline(OpPassManager &manager,
   toTile.alignment = options.alignment;
   toTile.length = options.length;
   manager.addPass(createConvertAttnToTile(toTile));
+  manager.addPass(tile::createTileHoistCaptures());
   manager.addPass(tile::createTileSplitLoops());
   // Bounds that are equal only after folding must meet as one value, so that
   // the loops are seen to be adjacent.
@@ -34,6 +36,8 @@ void flashc::buildTilePipeline(OpPassManager &manager,
   manager.addPass(tile::createTileLazyRescale());
   manager.addPass(tile::createTileDropGuards());
   manager.addPass(tile::createTileOverlap());
+  manager.addPass(tile::createTileSplitTanh());
+  manager.addPass(tile::createTileExpandTanh());
   manager.addPass(tile::createTileExpandSoftmax());
   manager.addPass(createLoopInvariantCodeMotionPass());
   manager.addPass(createCanonicalizerPass());
