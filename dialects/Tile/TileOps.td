@@ -280,17 +280,17 @@ def Tile_CollectOp : Tile_Op<"collect", [Pure, SameOperandsAndResultType]> {
 }
 
 def Tile_AnyOp : Tile_Op<"any", [Pure]> {
-  let summary = "Is the condition true for some row of this group of rows?";
+  let summary = "Is the condition true for some row, or some element, of this group of rows?";
   let description = [{
     Rows are worked on in groups (all rows of the tile on the CPU, the rows of one warp on a GPU), and the result may differ
-    from group to group. So what it selects between must agree on rows whose own condition is false.
+    from group to group. So what it selects between must agree on rows, or elements, whose own condition is false.
     ```mlir
     %c = tile.any %rows : tensor<64xi1>
     ```
   }];
-  let arguments = (ins 1DTensorOf<[I1]>:$rows);
+  let arguments = (ins TensorRankOf<[I1], [1, 2]>:$conditions);
   let results = (outs I1:$result);
-  let assemblyFormat = "$rows attr-dict `:` type($rows)";
+  let assemblyFormat = "$conditions attr-dict `:` type($conditions)";
 }
 
 def Tile_AnyNotFiniteOp : Tile_Op<"any_not_finite", [Pure]> {

@@ -358,16 +358,16 @@ def Warp_CollectOp : Warp_Op<"collect", [Pure]> {
 }
 
 def Warp_AnyOp : Warp_Op<"any", [Pure]> {
-  let summary = "Is the condition true for some row of this warp? (vote)";
+  let summary = "Is the condition true for some row, or some element, of this warp? (vote)";
   let description = [{
     The result is the same in all lanes of a warp and may differ from warp to warp, so what it guards must hold no barrier.
     ```mlir
     %c = warp.any %rows : !warp.fragment<128xi1>
     ```
   }];
-  let arguments = (ins Warp_FragmentType:$rows);
+  let arguments = (ins Warp_FragmentType:$conditions);
   let results = (outs I1:$result);
-  let assemblyFormat = "$rows attr-dict `:` qualified(type($rows))";
+  let assemblyFormat = "$conditions attr-dict `:` qualified(type($conditions))";
   let hasVerifier = 1;
 }
 

@@ -31,8 +31,9 @@ namespace flashc {
 namespace {
 constexpr int64_t kProducerRegisters = 32;
 constexpr int64_t kOtherRegisters = 32;
-/// A score function's addresses and temporaries, of several scores at a time.
-constexpr int64_t kScoreRegisters = 24;
+/// A score function's addresses and temporaries, of several scores at a time:
+/// ptxas takes up more of them the longer a row is.
+int64_t scoreRegisters(int64_t kv) { return std::max<int64_t>(24, kv / 4); }
 constexpr int64_t kSegment = 64;
 constexpr int64_t kGroupRows = 64;
 /// Barriers and the queue of tiles, generously.
@@ -68,6 +69,8 @@ private:
   bool isForTMA() const;
   std::optional<Schedule> complete(int64_t groups, int64_t kv) const;
   double cost(const Schedule &schedule) const;
+  int64_t countBlocks(const Schedule &schedule, int64_t length) const;
+  int64_t countEdges() const;
   /// Cycles of a score for 64 rows: products, softmax.
   double products(int64_t kv) const {
     // Both operands of S come through shared memory at 128 bytes a cycle.
@@ -109,7 +112,7 @@ std::optional<Schedule> RoleChooser::complete(int64_t groups,
       240, ((groups + 1) * launch - kProducerRegisters) / groups / 8 * 8);
   s.registersEstimate = kv / 2 + kv / 4 + padded(request.valueHeadDim) / 2 +
                         kOtherRegisters +
-                        (request.hasScore ? kScoreRegisters : 0);
+                        (request.hasScore ? scoreRegisters(kv) : 0);
   if (s.registersEstimate > roles.consumerRegisters || kv > 256)
     return std::nullopt;
   int64_t d = inSegments(request.headDim),
@@ -135,7 +138,27 @@ std::optional<Schedule> RoleChooser::complete(int64_t groups,
   return s;
 }
 
-/// Cycles of one head. A mask is taken to be causal.
+/// Key blocks that the tiles of one head see.
+int64_t RoleChooser::countBlocks(const Schedule &s, int64_t length) const {
+  bool isCausal = request.isMasked && request.left < 0 && request.right < 0;
+  int64_t right = isCausal ? 0 : request.right, blocks = 0;
+  for (int64_t first = 0; first < length; first += s.q) {
+    int64_t last = std::min(first + s.q, length) - 1;
+    int64_t end = right < 0 ? length : std::min(last + right + 1, length);
+    int64_t begin =
+        request.left < 0 ? 0 : std::max<int64_t>(first - request.left, 0);
+    blocks += llvm::divideCeil(end, s.kv) - begin / s.kv;
+  }
+  return blocks;
+}
+
+/// Sides of a tile's keys that have a mask.
+int64_t RoleChooser::countEdges() const {
+  int64_t edges = (request.left >= 0) + (request.right >= 0);
+  return request.isMasked ? std::max<int64_t>(edges, 1) : 0;
+}
+
+/// Cycles of one head.
 double RoleChooser::cost(const Schedule &s) const {
   double groups = double(s.roles->groups);
   double alone =
@@ -147,20 +170,14 @@ double RoleChooser::cost(const Schedule &s) const {
   int64_t length = request.length ? request.length : kTypicalLength;
   // Beyond some number of tiles, the mean tile says it all.
   length = std::min<int64_t>(length, 65536);
-  int64_t blocks = 0, tiles = llvm::divideCeil(length, s.q);
-  for (int64_t tile = 0; tile < tiles; ++tile) {
-    int64_t keys =
-        request.isMasked ? std::min((tile + 1) * s.q, length) : length;
-    blocks += llvm::divideCeil(keys, s.kv);
-  }
+  int64_t tiles = llvm::divideCeil(length, s.q);
   double perTile = kTileCyclesOfColumn * double(request.valueHeadDim) +
                    kTileCyclesOfKey * double(s.kv);
   if (!s.roles->apart)
     perTile += kSharedTileCycles;
-  if (request.isMasked)
-    perTile += kMaskCycles * double(s.q + s.kv);
+  perTile += kMaskCycles * double(countEdges() * (s.q + s.kv));
   // A lone group has nobody to hide its begin and end behind.
-  return groups * double(blocks * s.kv) * score +
+  return groups * double(countBlocks(s, length) * s.kv) * score +
          std::max(groups, 2.0) * double(tiles) * perTile;
 }
 

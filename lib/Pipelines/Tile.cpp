@@ -15,6 +15,7 @@ using namespace mlir;
 void flashc::buildTilePipeline(OpPassManager &manager,
                                const PipelineOptions &options) {
   manager.addPass(attn::createAttnSimplifyMask());
+  manager.addPass(attn::createAttnSimplifyScore());
   ConvertAttnToTileOptions toTile;
   toTile.arch = options.arch;
   toTile.sram = options.sram;
@@ -25,6 +26,7 @@ void flashc::buildTilePipeline(OpPassManager &manager,
   toTile.length = options.length;
   toTile.schedule = options.schedule;
   manager.addPass(createConvertAttnToTile(toTile));
+  manager.addPass(tile::createTileHoistCaptures());
   manager.addPass(tile::createTileSplitLoops());
   // Bounds that are equal only after folding must meet as one value, so that
   // the loops are seen to be adjacent.
@@ -35,6 +37,8 @@ void flashc::buildTilePipeline(OpPassManager &manager,
   manager.addPass(tile::createTileLazyRescale());
   manager.addPass(tile::createTileDropGuards());
   manager.addPass(tile::createTileOverlap());
+  manager.addPass(tile::createTileSplitTanh());
+  manager.addPass(tile::createTileExpandTanh());
   manager.addPass(tile::createTileExpandSoftmax());
   manager.addPass(createLoopInvariantCodeMotionPass());
   manager.addPass(createCanonicalizerPass());

@@ -28,6 +28,10 @@ struct ScheduleRequest {
   bool hasScore = false;
   /// Whether some key blocks are masked: their code needs registers for it.
   bool isMasked = false;
+  /// The keys that row i sees, i - left to i + right, where the mask is a band;
+  /// -1: no bound on that side. A mask with neither is taken to be causal.
+  int64_t left = -1;
+  int64_t right = -1;
   /// "auto", "paper" or "QxK" (rows of a query block x rows of a key block).
   std::string tiles = "auto";
   /// Depth of the K and V rings, and warps of a block; 0: chosen.

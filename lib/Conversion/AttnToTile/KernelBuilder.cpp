@@ -13,6 +13,7 @@
 #include "flashc/Dialect/Tile/IR/BuildMap.h"
 
 #include "mlir/IR/IRMapping.h"
+#include "mlir/IR/Matchers.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -24,6 +25,9 @@ constexpr int64_t kColumnStep = 16;
 /// Rows of a key block where a tile is computed again: the least that a tensor
 /// core takes.
 constexpr int64_t kRedoKeys = 16;
+/// Factors of scores that the softmax takes as its scale lie between this and
+/// its reciprocal: far from where a product with it would leave f32.
+constexpr float kLargestScale = 0x1p64f;
 
 class KernelBuilder {
 public:
@@ -62,9 +66,11 @@ private:
   void buildCaptureEnds();
   Value buildExtract(tensor::ExtractOp extract, const IRMapping &mapping);
   Value cloneScoreRegion(Value score, Value row, Value key);
-  /// The softmax's scale: the op's, or 1 where a score function comes between.
+  std::pair<Value, float> splitScore();
+  /// The softmax's scale: the op's, or what a score function ends in.
   FloatAttr softmaxScale() {
-    return b.getF32FloatAttr(op.hasScore() ? 1.0f : float(op.getScaleValue()));
+    return b.getF32FloatAttr(op.hasScore() ? splitScore().second
+                                           : float(op.getScaleValue()));
   }
 
   ImplicitLocOpBuilder &b;
@@ -162,7 +168,28 @@ Value KernelBuilder::buildExtract(tensor::ExtractOp extract,
   return memref::LoadOp::create(b, views.captures[capture], indices);
 }
 
-/// The score region's ops on one scaled score.
+/// The score region's result as value * factor, with a constant factor that may
+/// be the softmax's scale: it scales each row's maximum with the scores.
+std::pair<Value, float> KernelBuilder::splitScore() {
+  Value score = op.getScore().front().getTerminator()->getOperand(0);
+  auto product = score.getDefiningOp<arith::MulFOp>();
+  if (!product)
+    return {score, 1.0f};
+  Value sides[] = {product.getLhs(), product.getRhs()};
+  for (auto [value, factor] :
+       {std::pair{sides[0], sides[1]}, std::pair{sides[1], sides[0]}}) {
+    FloatAttr constant;
+    if (!matchPattern(factor, m_Constant(&constant)))
+      continue;
+    float c = constant.getValue().convertToFloat();
+    if (c >= 1 / kLargestScale && c <= kLargestScale)
+      return {value, c};
+  }
+  return {score, 1.0f};
+}
+
+/// The score region's ops on one scaled score, but for the factor that the
+/// softmax takes.
 Value KernelBuilder::cloneScoreRegion(Value score, Value row, Value key) {
   Block &region = op.getScore().front();
   IRMapping mapping;
@@ -175,7 +202,7 @@ Value KernelBuilder::cloneScoreRegion(Value score, Value row, Value key) {
     else
       b.clone(inner, mapping);
   }
-  return mapping.lookup(region.getTerminator()->getOperand(0));
+  return mapping.lookup(splitScore().first);
 }
 
 /// score(scale * s) for each element.

@@ -15,6 +15,28 @@ using namespace mlir;
 
 namespace flashc {
 
+/// Keys to the left and to the right of the diagonal that a row may see; -1:
+/// all.
+static std::pair<int64_t, int64_t> getBand(Attribute mask) {
+  if (isa_and_nonnull<attn::CausalAttr>(mask))
+    return {-1, 0};
+  if (auto window = dyn_cast_or_null<attn::WindowAttr>(mask))
+    return {window.getLeft(), window.getRight()};
+  std::pair<int64_t, int64_t> band = {-1, -1};
+  auto conjunction = dyn_cast_or_null<attn::AndAttr>(mask);
+  if (!conjunction)
+    return band;
+  // -1 as an unsigned number is larger than every bound.
+  auto least = [](int64_t a, int64_t b) {
+    return uint64_t(a) < uint64_t(b) ? a : b;
+  };
+  for (Attribute part : conjunction.getParts()) {
+    auto [left, right] = getBand(part);
+    band = {least(band.first, left), least(band.second, right)};
+  }
+  return band;
+}
+
 ScheduleRequest getScheduleRequest(attn::ForwardOp op) {
   ScheduleRequest request;
   request.headDim = op.getHeadDim();
@@ -25,6 +47,7 @@ ScheduleRequest getScheduleRequest(attn::ForwardOp op) {
                                        : ElementKind::F32;
   request.hasScore = op.hasScore();
   request.isMasked = op.getMask().has_value() || op.getKvLengths();
+  std::tie(request.left, request.right) = getBand(op.getMaskAttr());
   return request;
 }
 

@@ -118,7 +118,8 @@ LogicalResult KernelConverter::convertCollect(tile::CollectOp op) {
 }
 
 LogicalResult KernelConverter::convertAny(tile::AnyOp op) {
-  auto any = warp::AnyOp::create(builder, op.getLoc(), lookup(op.getRows()));
+  auto any =
+      warp::AnyOp::create(builder, op.getLoc(), lookup(op.getConditions()));
   values.map(op.getResult(), any.getResult());
   return success();
 }

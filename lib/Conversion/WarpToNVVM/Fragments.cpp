@@ -72,6 +72,7 @@ static Value packPair(ImplicitLocOpBuilder &b, Value low, Value high,
 // Runs the body for neighbouring elements (a pair of columns, or one row) and
 // appends each result's register.
 LogicalResult KernelEmitter::emitMapElements(warp::MapOp op,
+                                             ArrayRef<Value> origin,
                                              ArrayRef<ElementPosition> group,
                                              MutableArrayRef<Registers> out) {
   Block &body = op.getBody().front();
@@ -83,10 +84,7 @@ LogicalResult KernelEmitter::emitMapElements(warp::MapOp op,
     size_t argument = 0;
     for (Value input : op.getInputs())
       map.map(body.getArgument(argument++), mapInput(input, at));
-    for (auto [dim, origin] : llvm::enumerate(op.getOrigin())) {
-      Value base = dim == 0 ? rowOrigin(origin, cast<warp::FragmentType>(
-                                                    op.getResult(0).getType()))
-                            : columnOrigin(origin);
+    for (auto [dim, base] : llvm::enumerate(origin)) {
       int64_t offset = dim == 0 ? at.rowTile * 16 + at.half * 8
                                 : at.columnTile * 8 + at.column;
       Value position = arith::AddIOp::create(b, base, i32(offset));
@@ -101,6 +99,8 @@ LogicalResult KernelEmitter::emitMapElements(warp::MapOp op,
         rounded[round->use_begin()->getOperandNumber()] = true;
         continue;
       }
+      if (convertPosition(&inner, origin, map))
+        continue;
       if (failed(emitScalar(&inner, map)))
         return failure();
     }
@@ -148,16 +148,20 @@ LogicalResult KernelEmitter::emitMap(warp::MapOp op) {
   SmallVector<Registers> out(op.getNumResults());
   auto type = cast<warp::FragmentType>(op.getResult(0).getType());
   FragmentLayout layout(type, kernel.getWarps());
+  SmallVector<Value, 2> origin;
+  for (auto [dim, first] : llvm::enumerate(op.getOrigin()))
+    origin.push_back(dim == 0 ? rowOrigin(first, type) : columnOrigin(first));
   for (int64_t rowTile = 0; rowTile < layout.rowTiles; ++rowTile) {
     if (type.getRank() == 1) {
       for (int64_t half : {0, 1})
-        if (failed(emitMapElements(op, {{rowTile, 0, half, 0, true}}, out)))
+        if (failed(emitMapElements(op, origin, {{rowTile, 0, half, 0, true}},
+                                   out)))
           return failure();
       continue;
     }
     for (int64_t column = 0; column < layout.columnTiles; ++column)
       for (int64_t half : {0, 1})
-        if (failed(emitMapElements(op,
+        if (failed(emitMapElements(op, origin,
                                    {{rowTile, column, half, 0, false},
                                     {rowTile, column, half, 1, false}},
                                    out)))
@@ -221,13 +225,23 @@ void KernelEmitter::emitCollect(warp::CollectOp op) {
 }
 
 void KernelEmitter::emitAny(warp::AnyOp op) {
-  scalars.map(op.getResult(), voteAny(fragments[op.getRows()]));
+  scalars.map(op.getResult(), voteAny(fragments[op.getConditions()]));
 }
 
 Value KernelEmitter::voteAny(ArrayRef<Value> conditions) {
-  Value some = conditions.front();
-  for (Value other : conditions.drop_front())
-    some = arith::OrIOp::create(b, some, other);
+  // Several chains: one of a whole tile would be bound by its latency.
+  constexpr size_t kChains = 4;
+  SmallVector<Value, kChains> chains;
+  for (auto [i, condition] : llvm::enumerate(conditions)) {
+    if (i < kChains)
+      chains.push_back(condition);
+    else
+      chains[i % kChains] =
+          arith::OrIOp::create(b, chains[i % kChains], condition);
+  }
+  Value some = chains.front();
+  for (Value chain : ArrayRef(chains).drop_front())
+    some = arith::OrIOp::create(b, some, chain);
   return NVVM::VoteSyncOp::create(b, b.getI1Type(), i32(-1), some,
                                   NVVM::VoteSyncKind::any);
 }

@@ -98,6 +98,7 @@ private:
   void emitAnyNotFinite(warp::AnyNotFiniteOp op);
   Value voteAny(mlir::ArrayRef<Value> conditions);
   mlir::LogicalResult emitMapElements(warp::MapOp op,
+                                      mlir::ArrayRef<Value> origin,
                                       mlir::ArrayRef<ElementPosition> group,
                                       mlir::MutableArrayRef<Registers> out);
   /// i32: global row, or column, of this lane's first element of a map.
@@ -106,6 +107,10 @@ private:
   Value mapInput(Value input, const ElementPosition &at);
   Value quadReduce(warp::ReduceKind kind, Value value);
   Value combine(warp::ReduceKind kind, Value a, Value b);
+
+  // Positions.cpp: coordinates as floats.
+  bool convertPosition(mlir::Operation *op, mlir::ArrayRef<Value> origin,
+                       mlir::IRMapping &map);
 
   // Matrix.cpp: ldmatrix, mma, fragment to shared memory.
   void emitLoad(warp::LoadOp op);

@@ -479,9 +479,9 @@ func.func @f(%l: !warp.fragment<128xf32, partial>) {
 
 // -----
 
-func.func @f(%l: !warp.fragment<128x64xi1>) {
-  // expected-error @+1 {{'warp.any' op asks whether a row's condition is true, but the operand is '!warp.fragment<128x64xi1>'; use a rank-1 i1 fragment}}
-  %0 = warp.any %l : !warp.fragment<128x64xi1>
+func.func @f(%l: !warp.fragment<128x64xf32>) {
+  // expected-error @+1 {{'warp.any' op asks whether a condition is true, but the operand is '!warp.fragment<128x64xf32>'; use an i1 fragment}}
+  %0 = warp.any %l : !warp.fragment<128x64xf32>
   return
 }
 

@@ -69,6 +69,20 @@ TEST_CASE("sm_90a: the shapes measured best on an H200") {
   CHECK(at(0, 128, true) == at(4096, 128, true));
 }
 
+TEST_CASE("sm_90a: key blocks that windows are made of") {
+  auto at = [](int64_t d, int64_t left, int64_t right) {
+    ScheduleRequest result = request(d, d, /*isMasked=*/true);
+    result.length = 8192;
+    result.left = left;
+    result.right = right;
+    return roles(result);
+  };
+  // 1024 + 128 keys of a tile are nine blocks of 128, and nine or ten of 160.
+  CHECK(at(128, 1024, 0) == "128x128 2 32+232 turns always apart");
+  CHECK(at(128, 256, 0) == "128x128 2 32+232 turns always apart");
+  CHECK(at(128, -1, 0) == at(128, -1, -1));
+}
+
 TEST_CASE("sm_90a: tiles, warps and stages that are asked for") {
   CHECK(roles(request(128, 128, false, "128x128")) ==
         "128x128 2 32+232 turns test apart ahead");

@@ -217,10 +217,9 @@ LogicalResult AnyAboveOp::verify() {
 }
 
 LogicalResult AnyOp::verify() {
-  FragmentType type = getRows().getType();
-  if (type.getRank() == 1 && type.getElementType().isInteger(1))
+  FragmentType type = getConditions().getType();
+  if (type.getElementType().isInteger(1))
     return success();
-  return emitOpError("asks whether a row's condition is true, but the operand "
-                     "is ")
-         << type << "; use a rank-1 i1 fragment";
+  return emitOpError("asks whether a condition is true, but the operand is ")
+         << type << "; use an i1 fragment";
 }
