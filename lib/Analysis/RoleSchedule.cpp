@@ -129,11 +129,11 @@ std::optional<Schedule> RoleChooser::complete(int64_t groups,
     return std::nullopt;
   double exposed = softmax() / products(kv);
   roles.turns = groups > 1 && exposed > 0.5;
-  // A score function's scores may well be below zero, where a test is in vain.
-  roles.rescale = exposed <= 0.5      ? RescaleKind::Late
-                  : !request.hasScore ? RescaleKind::Test
-                  : exposed > 1       ? RescaleKind::Lazy
-                                      : RescaleKind::Always;
+  // Scores that depend on positions may well be below zero, where a test is in
+  // vain.
+  roles.rescale = !request.hasScore || !request.isPositional ? RescaleKind::Test
+                  : exposed > 1 ? RescaleKind::Lazy
+                                : RescaleKind::Always;
   s.roles = roles;
   return s;
 }

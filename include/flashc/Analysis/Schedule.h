@@ -26,6 +26,8 @@ struct ScheduleRequest {
   ElementKind element = ElementKind::F16;
   /// Whether scalar code runs on every score: it needs registers of its own.
   bool hasScore = false;
+  /// Whether that code reads positions or captured arrays.
+  bool isPositional = false;
   /// Whether some key blocks are masked: their code needs registers for it.
   bool isMasked = false;
   /// The keys that row i sees, i - left to i + right, where the mask is a band;

@@ -46,6 +46,12 @@ ScheduleRequest getScheduleRequest(attn::ForwardOp op) {
                     : element.isBF16() ? ElementKind::BF16
                                        : ElementKind::F32;
   request.hasScore = op.hasScore();
+  if (op.hasScore()) {
+    Block &score = op.getScore().front();
+    request.isPositional =
+        llvm::any_of(score.getArguments().drop_front(),
+                     [](Value position) { return !position.use_empty(); });
+  }
   request.isMasked = op.getMask().has_value() || op.getKvLengths();
   std::tie(request.left, request.right) = getBand(op.getMaskAttr());
   return request;
