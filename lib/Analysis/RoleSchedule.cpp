@@ -45,6 +45,8 @@ constexpr int64_t kTypicalLength = 4096;
 constexpr double kSoftmaxOps = 2.1, kScoreOps = 5.1;
 /// Cycles that a group waits in each key block: barriers, latencies.
 constexpr double kBlockCycles = 400;
+/// Cycles of a block that a score function adds, for what its elements share.
+constexpr double kScoreBlockCycles = 96;
 constexpr double kNorm = 6.4;
 /// Cycles of a tile's begin and end, for each column of its output and each key
 /// of its first block; and where the next tile's Q waits for the output to
@@ -167,6 +169,8 @@ double RoleChooser::cost(const Schedule &s) const {
       std::pow(std::pow(products(s.kv), kNorm) + std::pow(softmax(), kNorm) +
                    std::pow(alone, kNorm),
                1 / kNorm);
+  if (request.hasScore)
+    score += kScoreBlockCycles / double(s.kv);
   int64_t length = request.length ? request.length : kTypicalLength;
   // Beyond some number of tiles, the mean tile says it all.
   length = std::min<int64_t>(length, 65536);

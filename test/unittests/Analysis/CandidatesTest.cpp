@@ -24,10 +24,10 @@ std::string text(const Schedule &s) {
   std::string text = fmt::format("{}x{} s{} w{} q{}", s.q, s.kv, s.stages,
                                  s.warps, s.qInRegisters);
   if (s.roles)
-    text += fmt::format(" g{} p{} c{} o{} t{} r{} a{}", s.roles->groups,
+    text += fmt::format(" g{} p{} c{} o{} t{} r{} a{}{}", s.roles->groups,
                         s.roles->producerRegisters, s.roles->consumerRegisters,
                         s.roles->overlap, s.roles->turns, int(s.roles->rescale),
-                        s.roles->apart);
+                        s.roles->apart, s.roles->ahead);
   return text;
 }
 
@@ -109,16 +109,20 @@ TEST_CASE("candidates fail as the choice does, and the CPU has one") {
 TEST_CASE("a schedule from elsewhere is held against the budgets") {
   TargetInfo hopper = target("sm_90a"), ampere = target("sm_80");
   ScheduleRequest r = request(128, 128);
+  r.length = 512; // 128x128
   CHECK(checkChanged(r, hopper, [](Schedule &) {}) == "");
   CHECK(checkChanged(r, ampere, [](Schedule &) {}) == "");
   CHECK(has(checkChanged(r, hopper, [](Schedule &s) { s.kv = 256; }),
             "blocks of 128x256 and 2 stages does not fit head dims 128 and "
             "128"));
-  ScheduleRequest full = r; // 128x176 fills the memory
-  full.length = 8192;
+  ScheduleRequest full = r;
+  full.tiles = "128x176"; // fills the memory
   CHECK(has(
       checkChanged(full, hopper, [](Schedule &s) { s.roles->apart = true; }),
       "leave no room for an output apart from Q"));
+  CHECK(has(
+      checkChanged(full, hopper, [](Schedule &s) { s.roles->ahead = true; }),
+      "leave no room for a second slot of Q"));
   CHECK(has(checkChanged(r, hopper,
                          [](Schedule &s) { s.roles->consumerRegisters = 240; }),
             "32 registers for the producer and 240 for each of 2 groups are "
