@@ -15,11 +15,12 @@ IRS = ["Dialect/Attn/IR", "Dialect/Tile/IR", "Dialect/Warp/IR"]
 TRANSFORMS = ["Dialect/Attn/Transforms", "Dialect/Tile/Transforms", "Dialect/Warp/Transforms"]
 TARGETS = ["Target/NVPTX", "Target/CPU"]
 CONVERSIONS = ["Conversion/AttnToTile", "Conversion/TileToWarp", "Conversion/WarpToNVVM", "Conversion/TileToCPU"]
-NO_MLIR = {"Support", "Reference", "Runtime"}
+NO_MLIR = {"Support", "Reference", "Cache", "Runtime"}
 
 ROWS = {
     "Support": [],
     "Reference": ["Support"],
+    "Cache": ["Support"],
     "Runtime": ["Support"],
     "Dialect/Attn/IR": ["Support"],
     "Dialect/Tile/IR": ["Support"],
@@ -38,7 +39,7 @@ ROWS = {
     "Target/CPU": ["Support"],
     "Pipelines": ["Support", "Analysis", *IRS, *TRANSFORMS, "Conversion", *CONVERSIONS, *TARGETS],
     "Compiler": ["Support", "Analysis", *IRS, *TRANSFORMS, "Conversion", *CONVERSIONS, *TARGETS, "Pipelines"],
-    "Jit": ["Support", "Runtime", "Compiler"],
+    "Jit": ["Support", "Cache", "Runtime", "Compiler", *TARGETS],
 }
 
 
