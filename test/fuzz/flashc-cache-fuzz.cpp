@@ -6,6 +6,7 @@
 #include "flashc/Cache/KernelCache.h"
 #include "flashc/Support/Error.h"
 
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/BLAKE3.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/Compression.h"

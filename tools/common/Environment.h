@@ -16,6 +16,10 @@ std::string defaultCacheFolder();
 /// empty if there is none.
 std::string findPtxas();
 
+/// The path of nvPTXCompiler as a shared library: beside this program or
+/// library, or in ../lib of it; empty if there is none.
+std::string findPtxCompiler();
+
 } // namespace flashc::tools
 
 #endif // FLASHC_TOOLS_COMMON_ENVIRONMENT_H

@@ -1,11 +1,12 @@
 // flashc: compile a description of attention, stop at any stage, explain.
 #include "SupportMatrix.h"
+#include "common/Environment.h"
 #include "common/Flags.h"
 
 #include "flashc/Compiler/Explain.h"
 #include "flashc/Support/Error.h"
 #include "flashc/Support/File.h"
-#include "flashc/Target/NVPTX.h"
+#include "flashc/Target/NVPTX/Assembler.h"
 
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/Process.h"
@@ -19,6 +20,15 @@ static cl::opt<std::string> emit(
     cl::desc("What to write: attn, tile, warp, llvm, ptx, cubin or manifest; "
              "default: ptx, for the CPU llvm"),
     cl::value_desc("stage"), cl::cat(category()));
+static cl::opt<AssemblerKind> assemblerFlag(
+    "assembler", cl::desc("What makes a cubin of the PTX; default: auto"),
+    cl::values(clEnumValN(AssemblerKind::Auto, "auto",
+                          "nvPTXCompiler if it is there, else ptxas"),
+               clEnumValN(AssemblerKind::NvPTXCompiler, "nvptxcompiler",
+                          "ptxas as a library in this process"),
+               clEnumValN(AssemblerKind::Ptxas, "ptxas",
+                          "on PATH or under /usr/local/cuda")),
+    cl::init(AssemblerKind::Auto), cl::cat(category()));
 static cl::opt<std::string> output("o", cl::desc("File to write; default: -"),
                                    cl::value_desc("file"), cl::init("-"),
                                    cl::cat(category()));
@@ -63,6 +73,10 @@ static llvm::Expected<Stage> chosenStage(const CompileOptions &options) {
                    emit.getValue(), known);
 }
 
+static llvm::Expected<std::unique_ptr<Assembler>> chosenAssembler() {
+  return openAssembler({assemblerFlag, findPtxCompiler(), findPtxas()});
+}
+
 static llvm::Error emitTo(mlir::ModuleOp module,
                           const CompileOptions &options) {
   llvm::Expected<Stage> stage = chosenStage(options);
@@ -73,7 +87,19 @@ static llvm::Error emitTo(mlir::ModuleOp module,
     return makeError(
         "--emit=cubin writes binary data, but standard output is a "
         "terminal; give -o FILE");
-  llvm::Expected<std::string> text = emitStage(module, options, *stage);
+  std::unique_ptr<Assembler> assembler;
+  if (*stage == Stage::Cubin) {
+    llvm::Expected<std::unique_ptr<Assembler>> chosen = chosenAssembler();
+    if (!chosen)
+      return chosen.takeError();
+    if (!*chosen)
+      return makeError(
+          "cannot make a cubin: ptxas is neither on PATH nor in "
+          "/usr/local/cuda/bin; install the CUDA toolkit or emit ptx instead");
+    assembler = std::move(*chosen);
+  }
+  llvm::Expected<std::string> text =
+      emitStage(module, options, *stage, assembler.get());
   if (!text)
     return text.takeError();
   if (output != "-")
@@ -86,8 +112,11 @@ static llvm::Error emitTo(mlir::ModuleOp module,
 static llvm::Expected<Manifest> fullManifest(mlir::ModuleOp module,
                                              const CompileOptions &options) {
   if (options.arch != "cpu") {
+    llvm::Expected<std::unique_ptr<Assembler>> assembler = chosenAssembler();
+    if (!assembler)
+      return assembler.takeError();
     llvm::Expected<KernelImage> image =
-        compileToGPU(module, options, !findPtxas().empty());
+        compileToGPU(module, options, assembler->get());
     if (!image)
       return image.takeError();
     return image->manifest;

@@ -13,6 +13,7 @@
 #include "flashc/Support/KernelImage.h"
 #include "flashc/Support/TargetInfo.h"
 #include "flashc/Target/CPU.h"
+#include "flashc/Target/NVPTX/Assembler.h"
 
 #include "llvm/ADT/ArrayRef.h"
 
@@ -46,15 +47,19 @@ llvm::Expected<Lowering> lowerTo(mlir::ModuleOp module,
                                  const CompileOptions &options, Stage stage);
 
 /// The text (or, for Cubin, the bytes) of one stage. Warp, PTX, Cubin and
-/// Manifest need a GPU target.
-llvm::Expected<std::string>
-emitStage(mlir::ModuleOp module, const CompileOptions &options, Stage stage);
+/// Manifest need a GPU target; Cubin needs an assembler.
+llvm::Expected<std::string> emitStage(mlir::ModuleOp module,
+                                      const CompileOptions &options,
+                                      Stage stage,
+                                      const Assembler *assembler = nullptr);
 
-/// The kernel with its PTX; with `assemble`, ptxas makes the cubin too and the
+/// The kernel with its PTX; with an assembler, that makes the cubin too and the
 /// manifest says how many registers it took. Fails for the target "cpu".
-llvm::Expected<KernelImage> compileToGPU(mlir::ModuleOp module,
-                                         const CompileOptions &options,
-                                         bool assemble = false);
+/// `progress`, if given, is told each stage before it begins.
+llvm::Expected<KernelImage>
+compileToGPU(mlir::ModuleOp module, const CompileOptions &options,
+             const Assembler *assembler = nullptr,
+             llvm::function_ref<void(Stage)> progress = nullptr);
 
 /// The kernel in this process, for the target "cpu". `manifest`, if given, gets
 /// what the levels decided.
