@@ -1,36 +1,14 @@
 //===- KernelCache.cpp - Memory, disk, single flight ----------------------===//
 //
-// In one process a thread that finds nothing in memory starts a flight, and
-// threads that ask for the same key wait for it. Between processes the flight
-// holds the key's lock while it compiles, and looks at the disk once more when
-// it has it.
+// In one process SingleFlight lets one thread of a key through. Between
+// processes that thread holds the key's lock while it compiles, and looks at
+// the disk once more when it has it.
 //
 //===----------------------------------------------------------------------===//
 #include "flashc/Cache/KernelCache.h"
 #include "flashc/Support/Error.h"
 
-#include <condition_variable>
-
 using namespace flashc;
-
-/// One search for a kernel, and what came of it.
-struct KernelCache::Flight {
-  std::mutex mutex;
-  std::condition_variable landed;
-  bool done = false;
-  std::shared_ptr<const KernelImage> image;
-  std::string error;
-
-  void land(std::shared_ptr<const KernelImage> made, std::string text) {
-    {
-      std::lock_guard guard(mutex);
-      done = true;
-      image = std::move(made);
-      error = std::move(text);
-    }
-    landed.notify_all();
-  }
-};
 
 KernelCache::KernelCache(CacheOptions given)
     : options(std::move(given)), memory(options.maxMemoryBytes) {
@@ -38,57 +16,20 @@ KernelCache::KernelCache(CacheOptions given)
     disk.emplace(options.folder, options.maxDiskBytes);
 }
 
-KernelCache::~KernelCache() = default;
-
-void KernelCache::clearMemory() {
-  std::lock_guard guard(mutex);
-  memory.clear();
-}
-
-static uint64_t weightOf(const KernelImage &image) {
+static uint64_t weightOf(const CachedKernel &kernel) {
+  const KernelImage &image = *kernel.image;
   return sizeof image + image.ptx.size() + image.cubin.size();
 }
 
 llvm::Expected<CachedKernel>
 KernelCache::getOrCompile(const CacheKey &key, const CompileFunction &compile) {
-  std::shared_ptr<Flight> flight;
-  bool mine = false;
-  {
-    std::lock_guard guard(mutex);
-    if (auto *found = memory.find(key.text()))
-      return CachedKernel{*found, CacheOrigin::Memory};
-    std::shared_ptr<Flight> &place = flights[key.text()];
-    mine = !place;
-    if (mine)
-      place = std::make_shared<Flight>();
-    flight = place;
-  }
-  if (!mine)
-    return wait(*flight);
-  CachedKernel made;
-  std::string error;
-  if (llvm::Expected<CachedKernel> result = fill(key, compile))
-    made = std::move(*result);
-  else
-    error = llvm::toString(result.takeError());
-  {
-    std::lock_guard guard(mutex);
-    if (made.image)
-      memory.insert(key.text(), made.image, weightOf(*made.image));
-    flights.erase(key.text());
-  }
-  flight->land(made.image, error);
-  if (!made.image)
-    return makeError("{}", error);
-  return made;
-}
-
-llvm::Expected<CachedKernel> KernelCache::wait(Flight &flight) {
-  std::unique_lock lock(flight.mutex);
-  flight.landed.wait(lock, [&] { return flight.done; });
-  if (!flight.image)
-    return makeError("{}", flight.error);
-  return CachedKernel{flight.image, CacheOrigin::Memory};
+  auto found =
+      memory.get(key.text(), [&] { return fill(key, compile); }, weightOf);
+  if (!found)
+    return found.takeError();
+  if (found->there)
+    found->value.origin = CacheOrigin::Memory;
+  return std::move(found->value);
 }
 
 llvm::Expected<CachedKernel> KernelCache::fill(const CacheKey &key,
@@ -134,11 +75,6 @@ void KernelCache::writeDisk(const CacheKey &key, const KernelImage &image) {
 }
 
 void KernelCache::warnOnce(const std::string &text) {
-  {
-    std::lock_guard guard(mutex);
-    if (std::exchange(warned, true))
-      return;
-  }
-  if (options.warn)
+  if (!warned.exchange(true) && options.warn)
     options.warn(text);
 }

@@ -8,11 +8,11 @@
 #define FLASHC_CACHE_KERNELCACHE_H
 
 #include "flashc/Cache/DiskCache.h"
-#include "flashc/Cache/Lru.h"
+#include "flashc/Cache/SingleFlight.h"
 
+#include <atomic>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 
 namespace flashc {
@@ -41,7 +41,6 @@ struct CachedKernel {
 class KernelCache {
 public:
   explicit KernelCache(CacheOptions options);
-  ~KernelCache();
 
   using CompileFunction =
       std::function<llvm::Expected<KernelImage>(const CacheKey &)>;
@@ -55,11 +54,9 @@ public:
                                             const CompileFunction &compile);
 
   /// Drop what memory holds; kernels in use live on.
-  void clearMemory();
+  void clearMemory() { memory.clear(); }
 
 private:
-  struct Flight;
-  llvm::Expected<CachedKernel> wait(Flight &flight);
   llvm::Expected<CachedKernel> fill(const CacheKey &key,
                                     const CompileFunction &compile);
   std::optional<CachedKernel> readDisk(const CacheKey &key, bool warnOfDamage);
@@ -68,10 +65,8 @@ private:
 
   const CacheOptions options;
   std::optional<DiskCache> disk;
-  std::mutex mutex; // of all below
-  Lru<std::string, std::shared_ptr<const KernelImage>> memory;
-  std::unordered_map<std::string, std::shared_ptr<Flight>> flights;
-  bool warned = false;
+  SingleFlight<std::string, CachedKernel> memory;
+  std::atomic<bool> warned = false;
 };
 
 } // namespace flashc
