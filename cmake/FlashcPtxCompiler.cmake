@@ -15,5 +15,5 @@ if(FLASHC_NVPTXCOMPILER_ARCHIVE)
   target_link_options(flashc-ptx-compiler PRIVATE ${undefined} -fuse-ld=bfd -s
                       -Wl,--version-script=${PROJECT_BINARY_DIR}/ptx-compiler.map)
   target_link_libraries(flashc-ptx-compiler PRIVATE ${FLASHC_NVPTXCOMPILER_ARCHIVE} pthread dl m)
-  install(TARGETS flashc-ptx-compiler LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+  install(TARGETS flashc-ptx-compiler LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT Runtime)
 endif()

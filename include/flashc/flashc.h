@@ -17,6 +17,8 @@ but
  *   spec.mask = "causal";
  *   flashc_context_create(&options, &context);   // each returns an error
  *   flashc_compile(context, &spec, NULL, NULL, &kernel);
+ *   flashc_arguments arguments = FLASHC_ARGUMENTS_INIT;
+ *   arguments.query = ...
  *   flashc_launch(kernel, stream, &arguments);
  *
 \*===----------------------------------------------------------------------===*/
@@ -279,6 +281,8 @@ typedef struct flashc_arguments {
   const flashc_array *captures;
   size_t capture_count;
 } flashc_arguments;
+
+#define FLASHC_ARGUMENTS_INIT FLASHC_INIT(flashc_arguments)
 
 /** Check the arguments and run. On a device: on `stream` (a CUstream; NULL is
  * the default stream), without waiting, whatever CUDA context is current, and

@@ -139,6 +139,7 @@ Context::makeOnCPU(mlir::ModuleOp module, const CompileOptions &options) {
   if (!kernel)
     return kernel.takeError();
   std::string name = (*kernel)->name();
+  name.resize(llvm::StringRef(name).rfind('.')); // "attention.cpu"
   return std::make_shared<const Kernel>(std::move(name), std::move(manifest),
                                         info, std::move(*kernel),
                                         this->options.threads);

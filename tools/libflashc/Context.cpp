@@ -7,9 +7,11 @@ using namespace flashc;
 using namespace flashc::capi;
 using jit::KernelSpec;
 
-// The first versions of structs.
-static constexpr size_t kOptionsSize = sizeof(flashc_context_options);
-static constexpr size_t kSpecSize = sizeof(flashc_attention_spec);
+// Up to the last field of a struct's first version.
+static constexpr size_t kOptionsSize =
+    offsetof(flashc_context_options, warning_user) + sizeof(void *);
+static constexpr size_t kSpecSize =
+    offsetof(flashc_attention_spec, sram) + sizeof(int64_t);
 
 static llvm::Expected<jit::ContextOptions>
 optionsOf(const flashc_context_options *given, const char *function) {

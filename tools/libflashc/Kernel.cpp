@@ -6,9 +6,11 @@
 using namespace flashc;
 using namespace flashc::capi;
 
-// The first versions of structs.
-static constexpr size_t kArgumentsSize = sizeof(flashc_arguments);
-static constexpr size_t kInfoSize = sizeof(flashc_kernel_info);
+// Up to the last field of a struct's first version.
+static constexpr size_t kArgumentsSize =
+    offsetof(flashc_arguments, capture_count) + sizeof(size_t);
+static constexpr size_t kInfoSize =
+    offsetof(flashc_kernel_info, spill_bytes) + sizeof(int64_t);
 
 flashc_kernel::flashc_kernel(std::shared_ptr<const jit::Kernel> given)
     : kernel(std::move(given)) {
