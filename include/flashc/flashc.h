@@ -271,7 +271,7 @@ typedef struct flashc_arguments {
   flashc_array key;    /* batch, kv heads, keys, head dim */
   flashc_array value;  /* batch, kv heads, keys, value head dim */
   flashc_array output; /* batch, heads, queries, value head dim */
-  /** f32: batch, heads, queries; contiguous. If the kernel writes it. */
+  /** f32: batch, heads, queries. If the kernel writes it. */
   flashc_array lse;
   /** i32: batch. If the kernel takes it. Keys at and past a batch's number are
    * not read; a number below 0 is 0, one above `keys` is that. The kernel reads

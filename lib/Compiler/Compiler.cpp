@@ -4,6 +4,7 @@
 #include "flashc/Compiler/Compiler.h"
 #include "Manifest.h"
 #include "flashc/Compiler/Diagnostics.h"
+#include "flashc/Compiler/Header.h"
 #include "flashc/Dialect/Attn/Transforms/Passes.h"
 #include "flashc/Dialect/Tile/IR/Tile.h"
 #include "flashc/Support/Error.h"
@@ -16,16 +17,16 @@ using namespace mlir;
 using namespace flashc;
 
 static constexpr llvm::StringLiteral kStageNames[] = {
-    "attn", "tile", "warp", "llvm", "ptx", "cubin", "manifest"};
+    "attn", "tile", "warp", "llvm", "ptx", "cubin", "manifest", "header"};
 
 llvm::StringRef flashc::stageName(Stage stage) {
   return kStageNames[static_cast<size_t>(stage)];
 }
 
 llvm::ArrayRef<Stage> flashc::allStages() {
-  static constexpr Stage stages[] = {Stage::Attn,    Stage::Tile, Stage::Warp,
-                                     Stage::LLVM,    Stage::PTX,  Stage::Cubin,
-                                     Stage::Manifest};
+  static constexpr Stage stages[] = {
+      Stage::Attn, Stage::Tile,  Stage::Warp,     Stage::LLVM,
+      Stage::PTX,  Stage::Cubin, Stage::Manifest, Stage::Header};
   return stages;
 }
 
@@ -147,12 +148,13 @@ llvm::Expected<std::string> flashc::emitStage(ModuleOp module,
   if (stage == Stage::Cubin && !assembler)
     return makeError("cannot make a cubin: there is no assembler; give one, or "
                      "emit ptx instead");
-  if (stage == Stage::PTX || stage == Stage::Cubin ||
-      stage == Stage::Manifest) {
+  if (stage >= Stage::PTX) {
     llvm::Expected<KernelImage> image = compileToGPU(
         module, options, stage == Stage::PTX ? nullptr : assembler);
     if (!image)
       return image.takeError();
+    if (stage == Stage::Header)
+      return emitHeader(*image);
     if (stage != Stage::Manifest)
       return stage == Stage::PTX ? image->ptx : image->cubin;
     return llvm::formatv("{0:2}\n", image->manifest.toJSON()).str();

@@ -24,10 +24,11 @@ namespace flashc {
 /// Target and overrides of the schedule.
 using CompileOptions = PipelineOptions;
 
-/// What can be looked at, in the order of the way down. LLVM is LLVM IR.
-enum class Stage { Attn, Tile, Warp, LLVM, PTX, Cubin, Manifest };
+/// What can be looked at, in the order of the way down. LLVM is LLVM IR, Header
+/// a C header with the code (see Header.h).
+enum class Stage { Attn, Tile, Warp, LLVM, PTX, Cubin, Manifest, Header };
 
-/// "attn", "tile", "warp", "llvm", "ptx", "cubin", "manifest".
+/// "attn", "tile", "warp", "llvm", "ptx", "cubin", "manifest", "header".
 llvm::StringRef stageName(Stage stage);
 llvm::ArrayRef<Stage> allStages();
 
@@ -46,8 +47,9 @@ struct Lowering {
 llvm::Expected<Lowering> lowerTo(mlir::ModuleOp module,
                                  const CompileOptions &options, Stage stage);
 
-/// The text (or, for Cubin, the bytes) of one stage. Warp, PTX, Cubin and
-/// Manifest need a GPU target; Cubin needs an assembler.
+/// The text (or, for Cubin, the bytes) of one stage. Warp, PTX, Cubin,
+/// Manifest and Header need a GPU target; Cubin needs an assembler, and with
+/// one Header has a cubin too.
 llvm::Expected<std::string> emitStage(mlir::ModuleOp module,
                                       const CompileOptions &options,
                                       Stage stage,
