@@ -4,6 +4,7 @@
 #include "flashc/Compiler/Compiler.h"
 #include "Manifest.h"
 #include "flashc/Compiler/Diagnostics.h"
+#include "flashc/Compiler/Header.h"
 #include "flashc/Dialect/Attn/Transforms/Passes.h"
 #include "flashc/Dialect/Tile/IR/Tile.h"
 #include "flashc/Support/Error.h"
@@ -16,16 +17,16 @@ using namespace mlir;
 using namespace flashc;
 
 static constexpr llvm::StringLiteral kStageNames[] = {
-    "attn", "tile", "warp", "llvm", "ptx", "cubin", "manifest"};
+    "attn", "tile", "warp", "llvm", "ptx", "cubin", "manifest", "header"};
 
 llvm::StringRef flashc::stageName(Stage stage) {
   return kStageNames[static_cast<size_t>(stage)];
 }
 
 llvm::ArrayRef<Stage> flashc::allStages() {
-  static constexpr Stage stages[] = {Stage::Attn,    Stage::Tile, Stage::Warp,
-                                     Stage::LLVM,    Stage::PTX,  Stage::Cubin,
-                                     Stage::Manifest};
+  static constexpr Stage stages[] = {
+      Stage::Attn, Stage::Tile,  Stage::Warp,     Stage::LLVM,
+      Stage::PTX,  Stage::Cubin, Stage::Manifest, Stage::Header};
   return stages;
 }
 
@@ -144,14 +145,20 @@ static std::string printModule(ModuleOp module) {
   return text;
 }
 
-llvm::Expected<std::string>
-flashc::emitStage(ModuleOp module, const CompileOptions &options, Stage stage) {
-  if (stage == Stage::PTX || stage == Stage::Cubin ||
-      stage == Stage::Manifest) {
-    llvm::Expected<KernelImage> image =
-        compileToGPU(module, options, stage == Stage::Cubin);
+llvm::Expected<std::string> flashc::emitStage(ModuleOp module,
+                                              const CompileOptions &options,
+                                              Stage stage,
+                                              const Assembler *assembler) {
+  if (stage == Stage::Cubin && !assembler)
+    return makeError("cannot make a cubin: there is no assembler; give one, or "
+                     "emit ptx instead");
+  if (stage >= Stage::PTX) {
+    llvm::Expected<KernelImage> image = compileToGPU(
+        module, options, stage == Stage::PTX ? nullptr : assembler);
     if (!image)
       return image.takeError();
+    if (stage == Stage::Header)
+      return emitHeader(*image);
     if (stage != Stage::Manifest)
       return stage == Stage::PTX ? image->ptx : image->cubin;
     return llvm::formatv("{0:2}\n", image->manifest.toJSON()).str();
@@ -165,30 +172,43 @@ flashc::emitStage(ModuleOp module, const CompileOptions &options, Stage stage) {
   return translateToLLVMText(*lowered->module, lowered->target);
 }
 
-llvm::Expected<KernelImage> flashc::compileToGPU(ModuleOp module,
-                                                 const CompileOptions &options,
-                                                 bool assemble) {
+llvm::Expected<KernelImage>
+flashc::compileToGPU(ModuleOp module, const CompileOptions &options,
+                     const Assembler *assembler,
+                     llvm::function_ref<void(Stage)> progress) {
+  auto begin = [&](Stage stage) {
+    if (progress)
+      progress(stage);
+  };
+  begin(Stage::LLVM);
   llvm::Expected<Lowering> lowered = lowerTo(module, options, Stage::LLVM);
   if (!lowered)
     return lowered.takeError();
   if (lowered->target.isCPU)
     return needGPU(options, Stage::PTX);
+  begin(Stage::PTX);
   FirstError errors(module.getContext());
   llvm::Expected<std::string> ptx =
       translateToPTX(*lowered->module, lowered->target);
   if (!ptx)
     return ptx.takeError();
-  KernelImage image{lowered->name, lowered->target.arch, std::move(*ptx), "",
-                    std::move(lowered->manifest)};
-  if (!assemble)
+  KernelImage image{lowered->name,
+                    lowered->target.arch,
+                    std::move(*ptx),
+                    "",
+                    std::move(lowered->manifest),
+                    ""};
+  if (!assembler)
     return image;
-  llvm::Expected<PtxasResult> cubin =
-      flashc::assemble(image.ptx, lowered->target);
+  begin(Stage::Cubin);
+  llvm::Expected<Assembled> cubin =
+      assembler->assemble(image.ptx, lowered->target);
   if (!cubin)
     return cubin.takeError();
   image.cubin = std::move(cubin->cubin);
   image.manifest.registers = cubin->registers;
   image.manifest.spillBytes = cubin->spillStores + cubin->spillLoads;
+  image.assembler = assembler->name();
   return image;
 }
 

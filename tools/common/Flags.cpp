@@ -28,6 +28,10 @@ static cl::opt<int64_t> headDim("head-dim",
 static cl::opt<int64_t>
     headDimV("head-dim-v", cl::desc("Head dim of V and O; default: --head-dim"),
              cl::value_desc("N"), cl::cat(tools::category()));
+static cl::opt<std::string>
+    kernelName("name", cl::desc("Name of the kernel; default: attention"),
+               cl::value_desc("name"), cl::init("attention"),
+               cl::cat(tools::category()));
 static cl::opt<int64_t>
     heads("heads", cl::desc("Query heads; default: known at run time"),
           cl::value_desc("N"), cl::cat(tools::category()));
@@ -52,6 +56,8 @@ static cl::opt<std::string> mask(
 static cl::opt<bool> kvLengths("kv-lengths",
                                cl::desc("Each batch has its own key length"),
                                cl::cat(tools::category()));
+static cl::opt<bool> noLse("no-lse", cl::desc("The kernel does not write LSE"),
+                           cl::cat(tools::category()));
 static cl::opt<std::string>
     arch("arch", cl::desc("Target: one of --arch=list; default: sm_80"),
          cl::value_desc("target"), cl::init("sm_80"),
@@ -127,12 +133,13 @@ llvm::StringRef tools::inputFile() { return input; }
 
 llvm::Expected<AttentionSpec> tools::specFromFlags() {
   for (llvm::StringRef flag : {"head-dim", "head-dim-v", "heads", "kv-heads",
-                               "scale", "mask", "kv-lengths"})
+                               "scale", "mask", "kv-lengths", "name", "no-lse"})
     if (!input.empty() && isGiven(flag))
       return makeError("both '{}' and --{} describe the attention; give one of "
                        "them",
                        input.getValue(), flag.str());
   AttentionSpec spec;
+  spec.name = kernelName;
   spec.headDim = headDim;
   spec.valueHeadDim = headDimV;
   spec.heads = heads;
@@ -143,6 +150,7 @@ llvm::Expected<AttentionSpec> tools::specFromFlags() {
     spec.scale = scale;
   spec.mask = mask;
   spec.kvLengths = kvLengths;
+  spec.withLse = !noLse;
   return spec;
 }
 

@@ -118,29 +118,6 @@ llvm::Expected<Results> tools::runOnCPU(Inputs &inputs, CompileOptions options,
   return results;
 }
 
-/// The newest arch whose code the device can run.
-static llvm::Expected<std::string> archFor(const Device &device) {
-  std::string best;
-  int newest = 0;
-  for (llvm::StringRef arch : knownArchs()) {
-    llvm::Expected<TargetInfo> target = lookupTarget(arch);
-    if (!target)
-      return target.takeError();
-    // Code with roles (sm_90a) runs on its own generation alone.
-    bool runs = target->hasRoles ? target->sm == device.sm()
-                                 : target->sm <= device.sm();
-    if (!target->isCPU && runs && target->sm >= newest) {
-      newest = target->sm;
-      best = arch.str();
-    }
-  }
-  if (best.empty())
-    return makeError("device '{}' is sm_{}, but the oldest known target is "
-                     "sm_75; run with --target=cpu",
-                     device.name(), device.sm());
-  return best;
-}
-
 namespace {
 /// Arrays on the device and the argument list that points at them.
 struct DeviceArguments {
@@ -196,7 +173,7 @@ llvm::Expected<Results> tools::runOnCUDA(Inputs &inputs, CompileOptions options,
   if (!device)
     return device.takeError();
   if (!archGiven) {
-    llvm::Expected<std::string> arch = archFor(**device);
+    llvm::Expected<std::string> arch = newestArchFor((*device)->sm());
     if (!arch)
       return arch.takeError();
     options.arch = *arch;

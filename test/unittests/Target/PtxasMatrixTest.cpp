@@ -2,13 +2,14 @@
 // where head dims are at most 128, and stays in the registers that its warps
 // may have. Kernels with larger head dims report their spills as figures.
 #include "flashc/Compiler/Compiler.h"
-#include "flashc/Target/NVPTX.h"
+#include "unittests/Assemblers.h"
 
 #include "unittests/Catch.h"
 
 #include <fmt/format.h>
 
 using namespace flashc;
+using namespace flashc::test;
 
 namespace {
 struct Cell {
@@ -56,7 +57,8 @@ llvm::Expected<std::string> compilePTX(const Cell &cell) {
 } // namespace
 
 TEST_CASE("ptxas takes every kernel of the matrix without a spill") {
-  if (findPtxas().empty())
+  std::unique_ptr<Assembler> ptxas = findAssembler();
+  if (!ptxas)
     FLASHC_SKIP("no ptxas");
   for (const Cell &cell : matrix()) {
     std::string name = fmt::format("{} {} d{} {}", cell.arch, cell.dtype,
@@ -73,7 +75,7 @@ TEST_CASE("ptxas takes every kernel of the matrix without a spill") {
     if (!ptx)
       FAIL(llvm::toString(ptx.takeError()));
     TargetInfo target = llvm::cantFail(lookupTarget(cell.arch));
-    auto assembled = assemble(*ptx, target);
+    auto assembled = ptxas->assemble(*ptx, target);
     if (!assembled)
       FAIL(llvm::toString(assembled.takeError()));
     if (cell.headDim <= 128) {
@@ -152,7 +154,8 @@ static int64_t allowedSpills(const Cell &cell) {
 // not move.
 TEST_CASE("ptxas takes every kernel with roles, at full speed, without a spill "
           "in its loops") {
-  if (findPtxas().empty())
+  std::unique_ptr<Assembler> ptxas = findAssembler();
+  if (!ptxas)
     FLASHC_SKIP("no ptxas");
   TargetInfo target = llvm::cantFail(lookupTarget("sm_90a"));
   for (const Cell &cell : hopperMatrix()) {
@@ -163,7 +166,7 @@ TEST_CASE("ptxas takes every kernel with roles, at full speed, without a spill "
     if (!ptx)
       FAIL(llvm::toString(ptx.takeError()));
     CHECK_THAT(*ptx, Catch::Matchers::Contains("setmaxnreg"));
-    auto assembled = assemble(*ptx, target);
+    auto assembled = ptxas->assemble(*ptx, target);
     if (!assembled) {
       FAIL_CHECK(llvm::toString(assembled.takeError()));
       continue;
