@@ -7,12 +7,13 @@
 #include "Bench.h"
 #include "Description.h"
 #include "Tune.h"
+#include "common/Environment.h"
 
 #include "flashc/Compiler/Compiler.h"
 #include "flashc/Compiler/Tuned.h"
 #include "flashc/Conversion/AttnToTile/ScheduleAttr.h"
 #include "flashc/Support/Error.h"
-#include "flashc/Target/NVPTX.h"
+#include "flashc/Target/NVPTX/Assembler.h"
 
 #include <iostream>
 #include <mutex>
@@ -55,13 +56,13 @@ private:
 static llvm::Expected<KernelImage> compileSchedule(const Cell &cell,
                                                    CompileOptions options,
                                                    const Schedule &schedule,
-                                                   bool assemble) {
+                                                   const Assembler *assembler) {
   std::unique_ptr<mlir::MLIRContext> context = makeContext();
   auto module = buildModule(cell, *context);
   if (!module)
     return module.takeError();
   options.schedule = printSchedule(schedule);
-  return compileToGPU(**module, options, assemble);
+  return compileToGPU(**module, options, assembler);
 }
 
 llvm::Expected<std::vector<Candidate>>
@@ -119,11 +120,15 @@ llvm::Expected<bool> Bench::tuneCell(const Cell &cell, size_t most,
       listCandidates(cell, options, most);
   if (!candidates)
     return candidates.takeError();
-  bool assemble = !findPtxas().empty();
+  // Without one the driver compiles, one kernel at a time.
+  llvm::Expected<std::unique_ptr<Assembler>> assembler = openAssembler(
+      {AssemblerKind::Auto, tools::findPtxCompiler(), tools::findPtxas()});
+  if (!assembler)
+    return assembler.takeError();
   std::mutex mutex;
   TuneSteps steps;
   steps.compile = [&](const Schedule &schedule) {
-    return compileSchedule(cell, options, schedule, assemble);
+    return compileSchedule(cell, options, schedule, assembler->get());
   };
   steps.load =
       [&](const KernelImage &image) -> llvm::Expected<std::unique_ptr<Trial>> {
