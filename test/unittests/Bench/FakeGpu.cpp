@@ -77,6 +77,21 @@ static std::shared_ptr<cuda::Driver> makeDriver() {
   };
   d->primaryCtxRelease = [](int) { return 0; };
   d->ctxSetCurrent = [](void *) { return 0; };
+  d->ctxGetCurrent = [](void **context) { return *context = &fakeGpu(), 0; };
+  d->ctxPushCurrent = [](void *) { return 0; };
+  d->ctxPopCurrent = [](void **context) { return *context = &fakeGpu(), 0; };
+  d->ctxGetDevice = [](int *device) { return *device = 0, 0; };
+  // All memory is a device's.
+  d->pointerGetAttribute = [](void *type, int, uint64_t) {
+    return *static_cast<int *>(type) = 2, 0;
+  };
+  d->streamCreate = [](void **stream, unsigned) {
+    return *stream = &fakeGpu(), 0;
+  };
+  d->streamDestroy = [](void *) { return 0; };
+  d->streamSynchronize = [](void *) { return 0; };
+  d->streamIsCapturing = [](void *, int *status) { return *status = 0, 0; };
+  d->exchangeCaptureMode = [](int *) { return 0; };
   d->ctxSynchronize = [] { return 0; };
   d->memAlloc = [](uint64_t *p, size_t bytes) {
     if (bytes > fakeGpu().mostBytes)
@@ -99,6 +114,9 @@ static std::shared_ptr<cuda::Driver> makeDriver() {
   };
   d->memsetD8 = [](uint64_t to, unsigned char byte, size_t bytes) {
     fakeGpu().isSpoiled = true;
+    return std::memset(reinterpret_cast<void *>(to), byte, bytes), 0;
+  };
+  d->memsetD8Async = [](uint64_t to, unsigned char byte, size_t bytes, void *) {
     return std::memset(reinterpret_cast<void *>(to), byte, bytes), 0;
   };
   d->moduleLoadDataEx = [](void **module, const void *, unsigned, int *,
