@@ -13,7 +13,6 @@
 #include "flashc/Dialect/Tile/Transforms/Passes.h"
 
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
-#include "mlir/IR/IRMapping.h"
 
 using namespace mlir;
 
@@ -45,10 +44,8 @@ MaskOp findMask(scf::ForOp loop) {
 /// A copy of `loop` over `range`, carrying on from `carried`.
 scf::ForOp cloneLoop(ImplicitLocOpBuilder &b, scf::ForOp loop, BlockRange range,
                      ValueRange carried, bool masked) {
-  IRMapping mapping;
-  mapping.map(loop.getLowerBound(), range.lo);
-  mapping.map(loop.getUpperBound(), range.hi);
-  auto copy = cast<scf::ForOp>(b.clone(*loop, mapping));
+  // Not by a mapping: the body may read a value that is a bound, too.
+  auto copy = cast<scf::ForOp>(b.clone(*loop));
   copy.setLowerBound(range.lo);
   copy.setUpperBound(range.hi);
   copy.getInitArgsMutable().assign(carried);
