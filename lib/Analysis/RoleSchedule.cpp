@@ -72,7 +72,7 @@ private:
   std::optional<Schedule> complete(int64_t groups, int64_t kv) const;
   double cost(const Schedule &schedule) const;
   int64_t countBlocks(const Schedule &schedule, int64_t length) const;
-  int64_t countEdges() const;
+  std::pair<int64_t, int64_t> getBand(int64_t length) const;
   /// Cycles of a score for 64 rows: products, softmax.
   double products(int64_t kv) const {
     // Both operands of S come through shared memory at 128 bytes a cycle.
@@ -140,24 +140,29 @@ std::optional<Schedule> RoleChooser::complete(int64_t groups,
   return s;
 }
 
+/// The mask as a band of `length` keys; -1: no bound on that side. Bounds mean
+/// something beside a length, so where none is said all masks are causal.
+std::pair<int64_t, int64_t> RoleChooser::getBand(int64_t length) const {
+  if (!request.isMasked)
+    return {-1, -1};
+  auto bound = [&](int64_t side) { return side < length - 1 ? side : -1; };
+  int64_t left = bound(request.left), right = bound(request.right);
+  if (!request.length || (left < 0 && right < 0))
+    return {-1, 0};
+  return {left, right};
+}
+
 /// Key blocks that the tiles of one head see.
 int64_t RoleChooser::countBlocks(const Schedule &s, int64_t length) const {
-  bool isCausal = request.isMasked && request.left < 0 && request.right < 0;
-  int64_t right = isCausal ? 0 : request.right, blocks = 0;
+  auto [left, right] = getBand(length);
+  int64_t blocks = 0;
   for (int64_t first = 0; first < length; first += s.q) {
     int64_t last = std::min(first + s.q, length) - 1;
     int64_t end = right < 0 ? length : std::min(last + right + 1, length);
-    int64_t begin =
-        request.left < 0 ? 0 : std::max<int64_t>(first - request.left, 0);
+    int64_t begin = left < 0 ? 0 : std::max<int64_t>(first - left, 0);
     blocks += llvm::divideCeil(end, s.kv) - begin / s.kv;
   }
   return blocks;
-}
-
-/// Sides of a tile's keys that have a mask.
-int64_t RoleChooser::countEdges() const {
-  int64_t edges = (request.left >= 0) + (request.right >= 0);
-  return request.isMasked ? std::max<int64_t>(edges, 1) : 0;
 }
 
 /// Cycles of one head.
@@ -179,7 +184,9 @@ double RoleChooser::cost(const Schedule &s) const {
                    kTileCyclesOfKey * double(s.kv);
   if (!s.roles->apart)
     perTile += kSharedTileCycles;
-  perTile += kMaskCycles * double(countEdges() * (s.q + s.kv));
+  auto [left, right] = getBand(length);
+  int64_t edges = (left >= 0) + (right >= 0);
+  perTile += kMaskCycles * double(edges * (s.q + s.kv));
   // A lone group has nobody to hide its begin and end behind.
   return groups * double(countBlocks(s, length) * s.kv) * score +
          std::max(groups, 2.0) * double(tiles) * perTile;

@@ -81,11 +81,11 @@ static cl::opt<int64_t> alignment(
     cl::desc("Bytes that addresses and strides of arrays are a multiple of: 2, "
              "4, 8 or 16; default: 16, or what the head dims allow"),
     cl::value_desc("bytes"), cl::cat(tools::category()));
-static cl::opt<int64_t>
-    length("length",
-           cl::desc("Length of the problems that the schedule is chosen for, "
-                    "default: 4096; any length runs"),
-           cl::value_desc("N"), cl::cat(tools::category()));
+static cl::opt<int64_t> length(
+    "length",
+    cl::desc("Length of the problems that the schedule is chosen for, "
+             "default: 4096, and windows count as causal; any length runs"),
+    cl::value_desc("N"), cl::cat(tools::category()));
 
 static cl::opt<std::string>
     schedule("schedule",

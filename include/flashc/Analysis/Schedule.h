@@ -31,7 +31,8 @@ struct ScheduleRequest {
   /// Whether some key blocks are masked: their code needs registers for it.
   bool isMasked = false;
   /// The keys that row i sees, i - left to i + right, where the mask is a band;
-  /// -1: no bound on that side. A mask with neither is taken to be causal.
+  /// -1: no bound on that side. A mask with neither is taken to be causal, and
+  /// so is every mask where `length` is 0: equal masks get equal kernels.
   int64_t left = -1;
   int64_t right = -1;
   /// "auto", "paper" or "QxK" (rows of a query block x rows of a key block).

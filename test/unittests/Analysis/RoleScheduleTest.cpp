@@ -82,6 +82,15 @@ TEST_CASE("sm_90a: key blocks that windows are made of") {
   // 256 + 128 are three blocks of 128.
   CHECK(at(128, 256, 0) == "128x128 2 32+232 turns test apart ahead");
   CHECK(at(128, -1, 0) == at(128, -1, -1));
+  CHECK(at(128, 8191, 0) == at(128, -1, 0)); // it reaches over all keys
+  // Where no length is said, a window equals what it may be equal to.
+  ScheduleRequest unknown = request(128, 128, /*isMasked=*/true);
+  std::string causal = roles(unknown);
+  for (int64_t left : {0, 256, 1024}) {
+    unknown.left = left;
+    unknown.right = 0;
+    CHECK(roles(unknown) == causal);
+  }
 }
 
 TEST_CASE("sm_90a: tiles, warps and stages that are asked for") {
