@@ -64,7 +64,7 @@ tile.kernel @computed_again(%q: !view) attributes {schedule = #schedule} {
   %a = arith.constant dense<0.0> : tensor<64x64xf16>
   %s = arith.constant dense<0.0> : tensor<64x64xf32>
   %b, %h, %i = tile.program
-  %again = arith.cmpi eq, %b, %h : index
+  %again = tile.any_not_finite %s : tensor<64x64xf32>
   scf.if %again {
     // expected-error @+1 {{'tile.dot' op reads its right operand from memory and its left one from registers, but one is elsewhere; load the right one in the same branch}}
     %d = tile.dot %a, %a acc(%s) : tensor<64x64xf16>, tensor<64x64xf16> -> tensor<64x64xf32>

@@ -142,7 +142,7 @@ tile.kernel @through_q(%q: !view, %k: !view, %v: !view, %o: !view {tile.output})
 // CHECK:           warp.send %[[Q]]
 // CHECK-NOT:       warp.{{send|fetch|any}}
 // CHECK:         warp.role consumer
-// CHECK:           %[[ANY:.+]] = warp.any
+// CHECK:           %[[ANY:.+]] = warp.any_not_finite
 // CHECK-NEXT:      %[[R:.+]] = scf.if %[[ANY]] -> (!warp.fragment<64x64xf32>) {
 // CHECK-NEXT:        %[[QF:.+]] = warp.fetch %[[Q]][%[[B:.+]], %[[H:.+]], %[[I:.+]]] : {{.*}} -> !warp.fragment<64x64xf16>
 // CHECK-NEXT:        %[[S:.+]] = warp.mma_fetch %[[QF]], %[[K]][%[[B]], %[[H]], %[[I]]] limit(%[[N:.+]]) acc(%{{.+}}) transpose_b :
@@ -154,10 +154,9 @@ tile.kernel @computed_again(%q: !view, %k: !view, %v: !view, %o: !view {tile.out
   %n = memref.dim %k, %c2 : !view
   %zero = arith.constant dense<0.0> : tensor<64x64xf32>
   %none = arith.constant dense<0.0> : tensor<64x16xf32>
-  %bad = arith.constant dense<true> : tensor<64xi1>
   %b, %h, %i = tile.program
   %first = tile.load %q[%b, %h, %i] : !view -> tensor<64x64xf16>
-  %any = tile.any %bad : tensor<64xi1>
+  %any = tile.any_not_finite %zero : tensor<64x64xf32>
   %r = scf.if %any -> (tensor<64x64xf32>) {
     %qt = tile.load %q[%b, %h, %i] : !view -> tensor<64x64xf16>
     %kt = tile.load %k[%b, %h, %i] limit(%n) : !view -> tensor<16x64xf16>
