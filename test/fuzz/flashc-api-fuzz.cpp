@@ -3,6 +3,7 @@
 // launches with one thing wrong must be refused. Nothing may crash. Case number
 // N of seed S is the same everywhere: --seed=S --first=N --runs=1 repeats it.
 #include "fuzz/Random.h"
+#include "unittests/Api/Sized.h"
 
 #include "flashc/flashc.h"
 
@@ -14,6 +15,7 @@
 #include <string>
 
 using flashc::fuzz::Random;
+using flashc::test::sized;
 
 namespace {
 struct Options {
@@ -32,13 +34,6 @@ bool isRefused(flashc_error *error, std::string &problem) {
     problem = "an error without a text";
   flashc_error_free(error);
   return true;
-}
-
-template <typename T> T make() {
-  T out;
-  std::memset(&out, 0, sizeof out);
-  out.size = sizeof out;
-  return out;
 }
 
 int32_t anyInt(Random &random) {
@@ -85,7 +80,7 @@ const char *anyText(Random &random) {
 class AnySpec {
 public:
   explicit AnySpec(Random &random) {
-    spec = make<flashc_attention_spec>();
+    spec = sized<flashc_attention_spec>();
     spec.head_dim = 8;
     spec.dtype = FLASHC_F32;
     for (size_t n = 1 + random.below(4); n > 0; --n)
@@ -133,7 +128,7 @@ private:
 class Fuzzer {
 public:
   Fuzzer() {
-    auto options = make<flashc_context_options>();
+    auto options = sized<flashc_context_options>();
     options.cache_dir = "";
     options.target = "cpu";
     options.threads = 1;
@@ -142,7 +137,7 @@ public:
     options.device = -1;
     options.assembler = FLASHC_ASSEMBLER_DRIVER;
     must(flashc_context_create(&options, &gpu));
-    auto spec = make<flashc_attention_spec>();
+    auto spec = sized<flashc_attention_spec>();
     spec.head_dim = 8;
     spec.dtype = FLASHC_F32;
     must(flashc_compile(cpu, &spec, nullptr, nullptr, &kernel));
@@ -186,7 +181,7 @@ private:
       return;
     }
     ++counts.kernels;
-    auto info = make<flashc_kernel_info>();
+    auto info = sized<flashc_kernel_info>();
     char *text = nullptr;
     if (isRefused(flashc_kernel_get_info(made, &info), problem) || !info.name)
       problem = "a kernel that says nothing of itself";
@@ -210,7 +205,7 @@ private:
 
   /// One thing is wrong with the arguments.
   void misuseLaunch(Random &random, std::string &problem) {
-    auto a = make<flashc_arguments>();
+    auto a = sized<flashc_arguments>();
     a.query = a.key = a.value = a.output = array();
     a.lse = array();
     a.lse.rank = 3;

@@ -44,7 +44,7 @@ public:
                                   : subtract(*left, *right);
   }
 
-  /// `value` as an f32: a tree of |x|, max and min over positions.
+  /// A position, or the |x| of one, as an f32; null for anything else.
   Value convert(Value value) {
     if (auto position = find(value))
       return position->base ? convert(*position) : Value();

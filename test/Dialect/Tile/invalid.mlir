@@ -439,7 +439,7 @@ func.func @reduce(%s: tensor<64x64xf32>, %m: tensor<32xf32>) {
 // -----
 
 func.func @above(%s: tensor<64x64xf32>, %m: tensor<32xf32>) {
-  // expected-error @+1 {{expects one limits per row, but the scores have 64 rows and the limits has 32; slice both with the same query block size}}
+  // expected-error @+1 {{expects one limit per row, but the scores have 64 rows and the limit has 32; slice both with the same query block size}}
   %c = tile.any_above %s, %m : tensor<64x64xf32>, tensor<32xf32>
   return
 }

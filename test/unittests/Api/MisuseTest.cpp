@@ -1,9 +1,10 @@
 // The C API with everything that is wrong, one thing at a time.
 #include "flashc/flashc.h"
 
+#include "unittests/Api/Sized.h"
 #include "unittests/Catch.h"
 
-#include <cstring>
+using flashc::test::sized;
 
 namespace {
 std::string take(flashc_error *error) {
@@ -12,24 +13,16 @@ std::string take(flashc_error *error) {
   return text;
 }
 
-/// A struct of the C API, with its size set.
-template <typename T> T make() {
-  T out;
-  std::memset(&out, 0, sizeof out);
-  out.size = sizeof out;
-  return out;
-}
-
 struct Fixture {
   flashc_context *context = nullptr;
   flashc_kernel *kernel = nullptr;
   float data[64] = {};
   Fixture() {
-    auto options = make<flashc_context_options>();
+    auto options = sized<flashc_context_options>();
     options.target = "cpu";
     options.cache_dir = "";
     REQUIRE(take(flashc_context_create(&options, &context)) == "");
-    auto spec = make<flashc_attention_spec>();
+    auto spec = sized<flashc_attention_spec>();
     spec.head_dim = 4;
     spec.dtype = FLASHC_F32;
     REQUIRE(take(flashc_compile(context, &spec, nullptr, nullptr, &kernel)) ==
@@ -50,7 +43,7 @@ struct Fixture {
     return a;
   }
   flashc_arguments arguments() {
-    auto a = make<flashc_arguments>();
+    auto a = sized<flashc_arguments>();
     a.query = a.key = a.value = a.output = a.lse = array();
     a.lse.rank = 3;
     return a;
@@ -63,8 +56,8 @@ struct Fixture {
 
 TEST_CASE("misuse: NULL where there must be something") {
   Fixture f;
-  auto spec = make<flashc_attention_spec>();
-  auto info = make<flashc_kernel_info>();
+  auto spec = sized<flashc_attention_spec>();
+  auto info = sized<flashc_kernel_info>();
   auto arguments = f.arguments();
   flashc_kernel *kernel = nullptr;
   flashc_future *future = nullptr;
@@ -121,7 +114,7 @@ TEST_CASE("misuse: structs of other versions") {
   struct {
     flashc_attention_spec known;
     int64_t later;
-  } newer = {make<flashc_attention_spec>(), 0};
+  } newer = {sized<flashc_attention_spec>(), 0};
   newer.known.head_dim = 4;
   newer.known.dtype = FLASHC_F32;
   newer.known.size = sizeof newer;
@@ -147,11 +140,11 @@ TEST_CASE("misuse: options and descriptions that mean nothing") {
   Fixture f;
   flashc_kernel *kernel = nullptr;
   flashc_context *context = nullptr;
-  auto options = make<flashc_context_options>();
+  auto options = sized<flashc_context_options>();
   options.assembler = 9;
   CHECK_THAT(take(flashc_context_create(&options, &context)),
              Catch::Contains("assembler is 9, but is from 0 to 3"));
-  auto spec = make<flashc_attention_spec>();
+  auto spec = sized<flashc_attention_spec>();
   spec.head_dim = 4;
   auto compile = [&] {
     return take(flashc_compile(f.context, &spec, nullptr, nullptr, &kernel));

@@ -134,51 +134,53 @@ TEST_CASE("module: maps and a counter follow the arrays' parameters") {
   CHECK(seen.allocated == 0);
 }
 
-TEST_CASE("module: a persistent grid has a block a multiprocessor at most") {
-  auto driver = fakeDriver();
-  seen.sm = 90;
-  auto device = llvm::cantFail(Device::open(driver, 0));
+namespace {
+/// The kernel with roles on a Hopper that counts calls, with two small arrays,
+/// and the counter that each launch was given.
+struct Hopper {
+  std::unique_ptr<Device> device = open();
   Module module = llvm::cantFail(Module::load(*device, hopperImage()));
-  llvm::cantFail(module.launch({bhsd(0x4000, 4, 70), bhsd(0x8000, 4, 70)}));
+  PackedArguments packed =
+      llvm::cantFail(module.pack({bhsd(0x4000, 1, 70), bhsd(0x8000, 1, 70)}));
+  std::vector<uint64_t> counters;
+  Hopper() {
+    seen.onLaunch = [this](void **params) {
+      counters.push_back(*static_cast<uint64_t *>(params[16]));
+    };
+  }
+  static std::unique_ptr<Device> open() {
+    auto driver = fakeDriver();
+    seen.sm = 90;
+    return llvm::cantFail(Device::open(driver, 0));
+  }
+};
+} // namespace
+
+TEST_CASE("module: a persistent grid has a block a multiprocessor at most") {
+  Hopper hopper;
+  llvm::cantFail(
+      hopper.module.launch({bhsd(0x4000, 4, 70), bhsd(0x8000, 4, 70)}));
   CHECK(seen.calls.back() == "launch 7 256 81920"); // of 8 tiles
 }
 
 TEST_CASE("module: 4096 launches have counters of their own") {
-  auto driver = fakeDriver();
-  seen.sm = 90;
-  auto device = llvm::cantFail(Device::open(driver, 0));
-  Module module = llvm::cantFail(Module::load(*device, hopperImage()));
-  std::vector<uint64_t> counters;
-  seen.onLaunch = [&](void **params) {
-    counters.push_back(*static_cast<uint64_t *>(params[16]));
-  };
-  PackedArguments packed =
-      llvm::cantFail(module.pack({bhsd(0x4000, 1, 70), bhsd(0x8000, 1, 70)}));
+  Hopper hopper;
   for (int n = 0; n < 4098; ++n)
-    llvm::cantFail(module.launch(packed));
+    llvm::cantFail(hopper.module.launch(hopper.packed));
   CHECK(countCalls("encode") == 2); // once for all launches
-  CHECK(counters[4095] == 0x1000 + 4095 * 16);
-  CHECK(counters[4096] == 0x1000);
-  CHECK(counters[4097] == 0x1010);
+  CHECK(hopper.counters[4095] == 0x1000 + 4095 * 16);
+  CHECK(hopper.counters[4096] == 0x1000);
+  CHECK(hopper.counters[4097] == 0x1010);
 }
 
 TEST_CASE("module: a captured launch keeps a counter that no other takes") {
-  auto driver = fakeDriver();
-  seen.sm = 90;
-  auto device = llvm::cantFail(Device::open(driver, 0));
-  Module module = llvm::cantFail(Module::load(*device, hopperImage()));
-  std::vector<uint64_t> counters;
-  seen.onLaunch = [&](void **params) {
-    counters.push_back(*static_cast<uint64_t *>(params[16]));
-  };
-  PackedArguments packed =
-      llvm::cantFail(module.pack({bhsd(0x4000, 1, 70), bhsd(0x8000, 1, 70)}));
+  Hopper hopper;
   for (int capturing : {0, 1, 0, 1}) {
     seen.capturing = capturing;
-    llvm::cantFail(module.launch(packed));
+    llvm::cantFail(hopper.module.launch(hopper.packed));
   }
   uint64_t captured = 0x1000 + 4096 * 16;
-  CHECK(counters ==
+  CHECK(hopper.counters ==
         std::vector<uint64_t>{0x1000, captured, 0x1010, captured + 16});
 }
 

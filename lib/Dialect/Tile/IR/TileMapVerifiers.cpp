@@ -84,7 +84,7 @@ LogicalResult AnyAboveOp::verify() {
   if (failed(checkStatic(*this)))
     return failure();
   return checkRows(*this, getScores().getType(), "scores",
-                   getLimits().getType(), "limits");
+                   getLimits().getType(), "limit");
 }
 
 LogicalResult ReduceOp::verify() {
