@@ -10,6 +10,7 @@ those of Q, K, V and O moved once, 2 an element, and 4 of LSE a row. Both files 
 """
 import argparse
 import collections
+import csv
 import dataclasses
 import math
 import os
@@ -18,6 +19,8 @@ import sys
 from xml.sax.saxutils import escape
 
 HEADER = "impl,dtype,dir,hdim,seqlen,batch,heads,causal,ms,tflops,first_call_s"
+# Files of compare.py and flashc-bench have more columns; rows that these make another problem are not drawn.
+MORE = "hdim_v,kv_heads,mask,score"
 # Dense f16 and bf16 (the sheet's 1,979 counts sparsity), SXM; bytes a second of HBM3e.
 H200_PEAK_TFLOPS, H200_BANDWIDTH = 989.0, 4.8
 H200_SOURCE = "NVIDIA H200 data sheet"
@@ -104,11 +107,15 @@ def choice(name, text, *allowed):
     return text
 
 
-def parse_row(line):
-    fields = line.split(",")
-    if len(fields) != len(HEADER.split(",")):
-        raise Error(f"{len(fields)} fields, but the header has {len(HEADER.split(','))}")
-    impl, dtype, direction, dim, length, batch, heads, causal, ms, tflops, first_call = fields
+def parse_row(line, header=HEADER):
+    fields = next(csv.reader([line]))
+    if len(fields) != len(header.split(",")):
+        raise Error(f"{len(fields)} fields, but the header has {len(header.split(','))}")
+    impl, dtype, direction, dim, length, batch, heads, causal, ms, tflops, first_call, *more = fields
+    plain = [dim, heads, "causal" if causal == "1" else "none", "none"]
+    for name, value, wanted in zip(MORE.split(","), more, plain):
+        if value != wanted:
+            raise Error(f"{name} is '{value}', but only '{wanted}' of this row's other columns can be drawn")
     if not impl or not impl.isprintable():
         raise Error(f"impl is {impl!r}, but a printable name is needed")
     choice("dir", direction, "fwd")
@@ -123,18 +130,18 @@ def parse_row(line):
 
 def parse(name, lines):
     """[(place, Row)] and the first comment ('' where there is none) of a file's lines."""
-    title, rows, header = "", [], False
+    title, rows, header = "", [], ""
     for number, line in enumerate(lines, 1):
         line, place = line.strip(), f"{name}:{number}"
         if line.startswith("#"):
             title = title or "".join(c for c in line[1:] if c.isprintable()).strip()
         elif line and not header:
-            if line != HEADER:
+            if line not in (HEADER, f"{HEADER},{MORE}"):
                 raise Error(f"{place}: the header is '{line[:60]}', but '{HEADER}' is needed; give a CSV of compare.py")
-            header = True
+            header = line
         elif line:
             try:
-                rows.append((place, parse_row(line)))
+                rows.append((place, parse_row(line, header)))
             except Error as error:
                 raise Error(f"{place}: {error}; mend or remove this line") from None
     if not any(row.tflops == row.tflops for _, row in rows):

@@ -6,8 +6,7 @@ target_precompile_headers(flashc_pch PRIVATE ${CMAKE_CURRENT_SOURCE_DIR}/cmake/P
 function(flashc_compile_options target)
   target_include_directories(${target} PUBLIC
     $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
-    $<BUILD_INTERFACE:${PROJECT_BINARY_DIR}/dialects>
-    $<INSTALL_INTERFACE:include>)
+    $<BUILD_INTERFACE:${PROJECT_BINARY_DIR}/dialects>)
   target_compile_options(${target} PRIVATE -Wall -Wextra -Wno-unused-parameter -Werror=return-type)
 endfunction()
 
@@ -34,7 +33,10 @@ function(flashc_add_library name)
   if(ARG_DEPENDS)
     add_dependencies(${name} ${ARG_DEPENDS})
   endif()
-  install(TARGETS ${name} EXPORT flashcTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+  # The compiler's headers are not the public ones: they lie apart.
+  target_include_directories(${name} PUBLIC $<INSTALL_INTERFACE:include/flashc-compiler>)
+  install(TARGETS ${name} EXPORT flashcCompilerTargets
+          ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT Compiler)
 endfunction()
 
 add_custom_target(flashc-tools)
@@ -49,5 +51,5 @@ function(flashc_add_tool name)
   endif()
   target_link_libraries(${name} PRIVATE ${ARG_LINK})
   add_dependencies(flashc-tools ${name})
-  install(TARGETS ${name} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+  install(TARGETS ${name} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT Runtime)
 endfunction()

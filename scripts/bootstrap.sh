@@ -7,6 +7,7 @@ set -euo pipefail
 packages=(
   cmake ninja-build ccache git python3
   clang-22 lld-22 libclang-rt-22-dev          # compiler, linker, sanitizers
+  gcc g++                                     # another compiler, for the tests of the public headers
   llvm-22-dev libmlir-22-dev mlir-22-tools llvm-22-tools
   libc6-dev libstdc++-12-dev
   zlib1g-dev libzstd-dev                      # linked into the release binaries

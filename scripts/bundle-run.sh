@@ -1,22 +1,42 @@
 #!/usr/bin/env bash
-# Run flashc on this machine's GPU: correctness, then timing beside torch. Needs an NVIDIA driver; timing beside torch
-# needs python3 with torch. Results go to the folder given, by default results/ here.
+# Run flashc on this machine's GPU: correctness, then timing beside other kernels. Needs an NVIDIA driver; the peers need
+# python3 with torch (and JAX for Pallas), each is left out by name where it is missing. Results go to the folder given, by
+# default results/ here.
 #
-# usage: run.sh [--sanitize] [--no-timing] [RESULTS]
-#   --sanitize   also run the tests under compute-sanitizer (memcheck and racecheck), which takes minutes; racecheck was
-#                not yet tried on the sm_90a kernels, whose copies and barriers are asynchronous
-#   --no-timing  correctness only
+# usage: run.sh [--sanitize] [--no-timing] [--only=PARTS] [RESULTS]
+#   --sanitize    also run the tests under compute-sanitizer (memcheck and racecheck), which takes minutes; racecheck was
+#                 not yet tried on the sm_90a kernels, whose copies and barriers are asynchronous
+#   --no-timing   correctness only
+#   --only=PARTS  of these, joined by commas, and nothing else (all of them take about ten minutes, half of it timing):
+#     tests         correctness
+#     sm80          the Ampere form beside torch's FlashAttention-2 and cuDNN
+#     grid          (here and below, on Hopper) the papers' grid in fp16, beside Pallas too
+#     bf16          the same in bf16
+#     mla           head dims 192 and 128
+#     variants      windows and score functions beside FlexAttention
+#     tune          the candidates of some kernels, the fastest of which go to RESULTS/tuned.json
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
-sanitize=no timing=yes results=
+sanitize=no only=tests,sm80,grid,bf16,mla,variants,tune results=
 for argument in "$@"; do
   case $argument in
     --sanitize) sanitize=yes ;;
-    --no-timing) timing=no ;;
-    -*) echo "run.sh: $argument is no option; there are --sanitize and --no-timing" >&2; exit 1 ;;
+    --no-timing) only=tests ;;
+    --only=*) only=${argument#--only=} ;;
+    -*) echo "run.sh: $argument is no option; there are --sanitize, --no-timing and --only=PARTS" >&2; exit 1 ;;
     *) results=$argument ;;
   esac
 done
+for part in ${only//,/ }; do
+  case $part in
+    tests|sm80|grid|bf16|mla|variants|tune) ;;
+    *) echo "run.sh: --only has '$part', but there are tests, sm80, grid, bf16, mla, variants and tune" >&2; exit 1 ;;
+  esac
+done
+
+# wants PART: whether it is asked for.
+wants() { [[ ,$only, == *,$1,* ]]; }
+
 results=${results:-$here/results}
 mkdir -p "$results"
 
@@ -68,8 +88,10 @@ run_tests() {
 }
 
 status=0
-echo "== correctness"
-run_tests gpu-tests || status=1
+if wants tests; then
+  echo "== correctness"
+  run_tests gpu-tests || status=1
+fi
 
 if [ "$sanitize" = yes ]; then
   sanitizer=$(command -v compute-sanitizer || echo /usr/local/cuda/bin/compute-sanitizer)
@@ -79,20 +101,48 @@ if [ "$sanitize" = yes ]; then
   done
 fi
 
-if [ "$timing" = yes ]; then
+# compare NAME ARGUMENT...: tables beside the peers, as RESULTS/NAME-TABLE.csv and .md.
+compare() {
+  local start=$SECONDS
+  python3 "$here/benchmarks/compare.py" --bench "$bin/flashc-bench" --results "$results/$1" "${@:2}" || status=1
+  echo "timing: $1 took $((SECONDS - start)) s"
+}
+
+# on_hopper: whether device 0 runs sm_90a, as the driver or torch says.
+on_hopper() {
+  [ "$(nvidia-smi --query-gpu=compute_cap --format=csv,noheader --id=0 2>/dev/null)" = 9.0 ] ||
+    python3 -c 'import sys, torch; sys.exit(torch.cuda.get_device_capability() != (9, 0))' 2>/dev/null
+}
+
+if wants sm80 || wants grid || wants bf16 || wants mla || wants variants; then
   echo "== timing"
-  if python3 -c 'import torch' 2>/dev/null; then
-    python3 "$here/benchmarks/compare.py" --bench "$bin/flashc-bench" \
-      --csv "$results/timing.csv" --markdown "$results/timing.md" || status=1
-    if python3 -c 'import sys, torch; sys.exit(torch.cuda.get_device_capability() != (9, 0))'; then
-      for dtype in fp16 bf16; do
-        python3 "$here/benchmarks/compare.py" --bench "$bin/flashc-bench" --arch sm_90a --against best \
-          --dims 64,128,256 --dtypes "$dtype" --csv "$results/timing-sm90a-$dtype.csv" \
-          --markdown "$results/timing-sm90a-$dtype.md" || status=1
-      done
-    fi
-  else
+  if ! python3 -c 'import torch' 2>/dev/null; then
     echo "skipped: timing beside torch (python3 finds no torch)"
+  else
+    ! wants sm80 || compare timing-sm80
+    tables=
+    for part in grid mla variants; do
+      ! wants "$part" || tables+=${tables:+,}$part
+    done
+    if ! on_hopper; then
+      echo "skipped: timing of kernels with roles (the GPU is no Hopper)"
+    else
+      [ -z "$tables" ] || compare timing-sm90a-fp16 --arch sm_90a --against best --tables "$tables" --dims 64,128,256 \
+        --peers fa2,cudnn,pallas --ratio-csv "$here/benchmarks/peers-measured/2026-11-29-h200-fa3-cudnn-fp16.csv"
+      ! wants bf16 || compare timing-sm90a-bf16 --arch sm_90a --against best --dims 64,128,256 --dtypes bf16
+    fi
+  fi
+fi
+
+if wants tune; then
+  echo "== tune"
+  if on_hopper; then
+    start=$SECONDS
+    "$bin/flashc-bench" --tune --tuned="$results/tuned.json" --arch=sm_90a --dims=128 --seqs=8192 --candidates=16 \
+      > "$results/tune.md" && cat "$results/tune.md" || status=1
+    echo "tune: took $((SECONDS - start)) s"
+  else
+    echo "skipped: tuning (the GPU is no Hopper)"
   fi
 fi
 exit $status

@@ -2,15 +2,18 @@
 
 Features a test can ask for with REQUIRES, found here by looking, not by setting:
   ptxas     NVIDIA's assembler, on PATH or under the CUDA toolkit's usual prefix
+  cuda-headers  cuda.h under the CUDA toolkit's usual prefix
   gpu       a CUDA device that the driver can open; gpu-sm80, gpu-sm90: of at least that architecture
   release   the binaries hold LLVM themselves (FLASHC_STATIC_LLVM)
   asan      the binaries are built with sanitizers
+  torch     a PyTorch that %python can import
 A test whose feature is missing is reported by name as unsupported.
 """
 
 import ctypes
 import os
 import shutil
+import subprocess
 
 import lit.formats
 
@@ -20,7 +23,8 @@ config.suffixes = [".mlir", ".test"]
 config.excludes = ["unittests", "scripts", "Inputs", "corpus"]
 config.test_source_root = os.path.dirname(__file__)
 
-CUDA_BIN = "/usr/local/cuda/bin"
+CUDA = "/usr/local/cuda"
+CUDA_BIN = os.path.join(CUDA, "bin")
 path = [config.flashc_tools, config.llvm_tools, os.environ["PATH"]]
 
 
@@ -45,6 +49,8 @@ config.environment["PATH"] = os.pathsep.join(path)
 
 if shutil.which("ptxas", path=config.environment["PATH"]):
     config.available_features.add("ptxas")
+if os.path.exists(os.path.join(CUDA, "include", "cuda.h")):
+    config.available_features.add("cuda-headers")
 architecture = gpu_architecture()
 if architecture:
     config.available_features.add("gpu")
@@ -53,6 +59,8 @@ if architecture:
             config.available_features.add(f"gpu-sm{sm}")
 if config.static_llvm:
     config.available_features.add("release")
+if subprocess.run([config.python, "-c", "import importlib.util, sys; sys.exit(not importlib.util.find_spec('torch'))"]).returncode == 0:
+    config.available_features.add("torch")
 if config.sanitized:
     config.available_features.add("asan")
     config.environment["ASAN_OPTIONS"] = "detect_leaks=0"
@@ -63,6 +71,8 @@ config.substitutions += [
     ("%python", config.python),
     ("%cmake", config.cmake),
     ("%cxx", config.cxx),
+    ("%cuda", CUDA),
+    ("%llvm_lib", os.path.join(os.path.dirname(config.llvm_tools), "lib")),
     ("%src", config.flashc_src),
     ("%obj", config.flashc_obj),
     ("%mlir_include", config.mlir_include),

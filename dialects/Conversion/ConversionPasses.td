@@ -8,7 +8,7 @@ def ConvertAttnToTile : Pass<"convert-attn-to-tile", "::mlir::ModuleOp"> {
   let description = [{
     A `func.func` that holds one `attn.forward` on its arguments and returns its results becomes a `tile.kernel` on views, outputs
     appended to the arguments: Q, K, V, `kv_lengths`, captures, O, LSE. Tile sizes come from the options; `arch` gives the
-    defaults (the pure function `chooseSchedule`). D and Dv are padded to multiples of 16 columns. The mask becomes a union of
+    defaults (the pure function `chooseSchedule`), and `schedule` says them all. D and Dv are padded to multiples of 16 columns. The mask becomes a union of
     affine sets, each with the bound `j < key length`; a score function becomes a `tile.map` with the scale in front. Functions
     without attention stay as they are.
   }];
@@ -19,7 +19,8 @@ def ConvertAttnToTile : Pass<"convert-attn-to-tile", "::mlir::ModuleOp"> {
     Option<"stages", "stages", "int64_t", "0", "depth of the K and V rings; 0: chosen">,
     Option<"warps", "warps", "int64_t", "0", "warps of a block; 0: chosen">,
     Option<"alignment", "alignment", "int64_t", "0", "bytes that the views' bases and strides are multiples of; 0: 16">,
-    Option<"length", "length", "int64_t", "0", "length of the problems that the schedule is chosen for; 0: 4096">];
+    Option<"length", "length", "int64_t", "0", "length of the problems that the schedule is chosen for; 0: 4096">,
+    Option<"schedule", "schedule", "std::string", "\"\"", "#tile.schedule<...> to take as it is, if it fits; empty: chosen">];
   let dependentDialects = ["::flashc::tile::TileDialect", "::mlir::scf::SCFDialect", "::mlir::arith::ArithDialect",
                            "::mlir::memref::MemRefDialect", "::mlir::affine::AffineDialect"];
 }

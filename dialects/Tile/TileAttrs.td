@@ -6,7 +6,8 @@ include "mlir/IR/AttrTypeBase.td"
 include "mlir/IR/EnumAttr.td"
 
 def Tile_Rescale : I32EnumAttr<"Rescale", "when the accumulator follows a new row maximum", [
-    I32EnumAttrCase<"Lazy", 0, "lazy">, I32EnumAttrCase<"Late", 1, "late">, I32EnumAttrCase<"Always", 2, "always">]> {
+    I32EnumAttrCase<"Lazy", 0, "lazy">, I32EnumAttrCase<"Late", 1, "late">, I32EnumAttrCase<"Always", 2, "always">,
+    I32EnumAttrCase<"Test", 3, "test">]> {
   let cppNamespace = "::flashc::tile";
 }
 
@@ -18,11 +19,12 @@ def Tile_RolesAttr : AttrDef<Tile_Dialect, "Roles"> {
     With `overlap` a block's scores are under way while the softmax of the block before runs; with `turns` the groups take turns
     on the tensor cores. `rescale` is `lazy` (a row maximum may lag by 2^8, and the accumulator is rescaled before the
     exponentials where one rises), `late` (the same, behind the exponentials) or `always` (it never lags and there is no
-    branch). With `apart` the output is staged in bytes of its own, else in Q's.
-    Written `#tile.roles<groups = 2, producer = 32, consumer = 232, overlap = true, turns = true, rescale = always, apart = false>`.
+    branch), or `test` (as `lazy`, but whether a maximum rises is tested without finding it). With `apart` the output is staged in bytes of its own, else in Q's; with `ahead` Q has two slots, so that the next
+    tile's Q is loaded while this one's is read.
+    Written `#tile.roles<groups = 2, producer = 32, consumer = 232, overlap = true, turns = true, rescale = always, apart = false, ahead = false>`.
   }];
   let parameters = (ins "int64_t":$groups, "int64_t":$producer, "int64_t":$consumer, "bool":$overlap, "bool":$turns,
-                        EnumParameter<Tile_Rescale>:$rescale, "bool":$apart);
+                        EnumParameter<Tile_Rescale>:$rescale, "bool":$apart, "bool":$ahead);
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;
 }

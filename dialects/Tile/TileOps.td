@@ -361,17 +361,48 @@ def Tile_CollectOp : Tile_Op<"collect", [Pure, SameOperandsAndResultType]> {
 }
 
 def Tile_AnyOp : Tile_Op<"any", [Pure]> {
-  let summary = "Is the condition true for some row of this group of rows?";
+  let summary = "Is the condition true for some row, or some element, of this group of rows?";
   let description = [{
     Rows are worked on in groups (all rows of the tile on the CPU, the rows of one warp on a GPU), and the result may differ
-    from group to group. So what it selects between must agree on rows whose own condition is false.
+    from group to group. So what it selects between must agree on rows, or elements, whose own condition is false.
     ```mlir
     %c = tile.any %rows : tensor<64xi1>
     ```
   }];
-  let arguments = (ins 1DTensorOf<[I1]>:$rows);
+  let arguments = (ins TensorRankOf<[I1], [1, 2]>:$conditions);
   let results = (outs I1:$result);
-  let assemblyFormat = "$rows attr-dict `:` type($rows)";
+  let assemblyFormat = "$conditions attr-dict `:` type($conditions)";
+}
+
+def Tile_AnyNotFiniteOp : Tile_Op<"any_not_finite", [Pure]> {
+  let summary = "May some element of this group of rows be NaN or infinite?";
+  let description = [{
+    True where an element of the group's rows is NaN or infinite; and perhaps where the sum of finite ones is not. As with
+    `tile.any` it may differ from group to group.
+    ```mlir
+    %c = tile.any_not_finite %o : tensor<64x128xf32>
+    ```
+  }];
+  let arguments = (ins Tile_ScoreBlock:$tile);
+  let results = (outs I1:$result);
+  let assemblyFormat = "$tile attr-dict `:` type($tile)";
+  let hasVerifier = 1;
+}
+
+def Tile_AnyAboveOp : Tile_Op<"any_above", [Pure]> {
+  let summary = "May some score of this group of rows be above its row's limit?";
+  let description = [{
+    True where some score is above its row's limit. It may also be true where none is (on a GPU it is for limits below zero),
+    and, as with `tile.any`, it may differ from group to group: what it guards must be right either way. Whether NaN is above
+    a limit is left open. No row's maximum is found, so that this costs half of a `tile.reduce` and no shuffle.
+    ```mlir
+    %c = tile.any_above %s, %limits : tensor<64x128xf32>, tensor<64xf32>
+    ```
+  }];
+  let arguments = (ins Tile_ScoreBlock:$scores, Tile_Rows:$limits);
+  let results = (outs I1:$result);
+  let assemblyFormat = "$scores `,` $limits attr-dict `:` type($scores) `,` type($limits)";
+  let hasVerifier = 1;
 }
 
 #endif

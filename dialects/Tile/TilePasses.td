@@ -3,6 +3,26 @@
 
 include "mlir/Pass/PassBase.td"
 
+def TileHoistCaptures : Pass<"tile-hoist-captures"> {
+  let summary = "Compute once what a score function computes alike for every element";
+  let description = [{
+    What does not depend on a map's element leaves its body, and the loops that it does not depend on: ALiBi's slope is then one load for
+    a head. A load moves where the array's sizes are static, since an array of dynamic sizes may be empty where no key is seen.
+    Runs after `convert-attn-to-tile` and before `tile-split-loops`.
+    ```mlir
+    // Before
+    scf.for %j = %c0 to %n step %c1
+      tile.map ins(%s : tensor<64x64xf32>) -> tensor<64x64xf32>
+      ^bb0(%x: f32):
+        %slope = memref.load %slopes[%h] : memref<32xf32>
+    // After
+    %slope = memref.load %slopes[%h] : memref<32xf32>
+    scf.for %j = %c0 to %n step %c1
+      tile.map ins(%s : tensor<64x64xf32>) -> tensor<64x64xf32>
+    ```
+  }];
+}
+
 def TileSplitLoops : Pass<"tile-split-loops"> {
   let summary = "Split the key loop into masked, full and masked ranges, and drop skipped blocks";
   let description = [{
@@ -128,6 +148,51 @@ def TileOverlap : Pass<"tile-overlap"> {
       %acc2 = tile.rescale %acc1 by %alpha
       scf.yield %acc2, %m1, %l1, %p1
     // and P V of the last block
+    ```
+  }];
+}
+
+def TileSplitTanh : Pass<"tile-split-tanh"> {
+  let summary = "Use a polynomial for tanh where all elements of a group of rows are near zero";
+  let description = [{
+    Soft caps keep a few large scores in bounds, and most scores are far from the cap: |x| <= 5/8, where an odd polynomial of degree 9
+    does for tanh(x). One compare an element decides for a group of rows; the other side of the branch keeps `math.tanh`. Maps with
+    one tanh of an input, or of one times a constant, are split; the redo of kernels with roles is not. Not for `afn`.
+    Runs after `tile-overlap` and before `tile-expand-tanh`.
+    ```mlir
+    // Before
+    %r = tile.map ins(%s : tensor<64x64xf32>) -> tensor<64x64xf32> {
+    ^bb0(%x: f32):
+      %t = math.tanh %x : f32
+    // After
+    %w = tile.map ins(%s : tensor<64x64xf32>) -> tensor<64x64xi1>
+    %c = tile.any %w : tensor<64x64xi1>
+    %r = scf.if %c -> (tensor<64x64xf32>)
+      tile.map ins(%s : tensor<64x64xf32>) -> tensor<64x64xf32>
+      ^bb0(%x: f32):
+        %t = math.tanh %x : f32
+    else
+      tile.map ins(%s : tensor<64x64xf32>) -> tensor<64x64xf32>
+      ^bb0(%x: f32):
+        %y = arith.mulf %x, %x : f32
+        %t = arith.mulf %p, %x : f32
+    ```
+  }];
+}
+
+def TileExpandTanh : Pass<"tile-expand-tanh"> {
+  let summary = "Write tanh out as a quotient of polynomials";
+  let description = [{
+    `math.tanh` in a map, in f32, becomes x P(x^2) / Q(x^2) with degrees 3 and 4, x clamped to where tanh is 1 in f32's last places; the relative
+    error is below 2^-20.7 everywhere. A constant factor of x goes into the coefficients. The division may be by a reciprocal (`arcp`). `afn`
+    stays as it is. Runs after `tile-split-tanh`.
+    ```mlir
+    // Before
+    %t = math.tanh %x : f32
+    // After
+    %y = arith.mulf %v, %v : f32
+    %n = arith.mulf %p, %v : f32
+    %t = arith.divf %n, %q fastmath<arcp> : f32
     ```
   }];
 }

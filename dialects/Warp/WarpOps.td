@@ -358,16 +358,45 @@ def Warp_CollectOp : Warp_Op<"collect", [Pure]> {
 }
 
 def Warp_AnyOp : Warp_Op<"any", [Pure]> {
-  let summary = "Is the condition true for some row of this warp? (vote)";
+  let summary = "Is the condition true for some row, or some element, of this warp? (vote)";
   let description = [{
     The result is the same in all lanes of a warp and may differ from warp to warp, so what it guards must hold no barrier.
     ```mlir
     %c = warp.any %rows : !warp.fragment<128xi1>
     ```
   }];
-  let arguments = (ins Warp_FragmentType:$rows);
+  let arguments = (ins Warp_FragmentType:$conditions);
   let results = (outs I1:$result);
-  let assemblyFormat = "$rows attr-dict `:` qualified(type($rows))";
+  let assemblyFormat = "$conditions attr-dict `:` qualified(type($conditions))";
+  let hasVerifier = 1;
+}
+
+def Warp_AnyNotFiniteOp : Warp_Op<"any_not_finite", [Pure]> {
+  let summary = "May some element of this warp be NaN or infinite? (each lane's sum and a vote)";
+  let description = [{
+    The same in all lanes; may differ from warp to warp, as `warp.any`.
+    ```mlir
+    %c = warp.any_not_finite %o : !warp.fragment<128x64xf32>
+    ```
+  }];
+  let arguments = (ins Warp_FragmentType:$fragment);
+  let results = (outs I1:$result);
+  let assemblyFormat = "$fragment attr-dict `:` qualified(type($fragment))";
+  let hasVerifier = 1;
+}
+
+def Warp_AnyAboveOp : Warp_Op<"any_above", [Pure]> {
+  let summary = "May some score of this warp be above its row's limit? (integer maxima and a vote)";
+  let description = [{
+    True where some score is above its row's limit, and wherever a limit is below zero: the bits of floats from zero on are in
+    the order of integers, of which three are compared at once. The same in all lanes; may differ from warp to warp, as `warp.any`.
+    ```mlir
+    %c = warp.any_above %s, %limits : !warp.fragment<128x64xf32>, !warp.fragment<128xf32>
+    ```
+  }];
+  let arguments = (ins Warp_FragmentType:$scores, Warp_FragmentType:$limits);
+  let results = (outs I1:$result);
+  let assemblyFormat = "$scores `,` $limits attr-dict `:` qualified(type($scores)) `,` qualified(type($limits))";
   let hasVerifier = 1;
 }
 

@@ -8,11 +8,14 @@
 // out anew. A consumer's thread holds S (kv / 2), P (kv / 4) and O (Dv / 2) and
 // about 32 more: with fewer, ptxas serialises the products (C7512).
 //
-// Cost of a score, in cycles of a multiprocessor for 64 rows: the products at
-// 4096 flops a cycle; what of the softmax (exponentials at 16 a cycle, and
-// about five other operations at 128) the other groups' products do not hide;
-// and a fixed part of each block. Constants fitted to H200 runs of d 64, 128
-// and 256 with one, two and three groups (docs/decisions/011).
+// Cost of a score, in cycles of a multiprocessor for 64 rows. Three things take
+// turns at being the slowest, and a norm with a high exponent is nearly their
+// maximum: the products at 4096 flops a cycle; the softmax, its exponentials at
+// 16 a cycle and what of its other operations is not hidden at 128; and a group
+// by itself, which does one after the other and waits in between, of which as
+// many go on at a time as there are groups. To each tile comes its begin and
+// end. Constants fitted to H200 runs of d 64, 128 and 256 with two and three
+// groups (docs/decisions/011).
 //
 //===----------------------------------------------------------------------===//
 #include "RoleSchedule.h"
@@ -21,23 +24,37 @@
 #include "llvm/Support/MathExtras.h"
 
 #include <algorithm>
+#include <cmath>
 #include <tuple>
 
 namespace flashc {
 namespace {
 constexpr int64_t kProducerRegisters = 32;
 constexpr int64_t kOtherRegisters = 32;
-/// A score function's addresses and temporaries, of several scores at a time.
-constexpr int64_t kScoreRegisters = 24;
+/// A score function's addresses and temporaries, of several scores at a time:
+/// ptxas takes up more of them the longer a row is.
+int64_t scoreRegisters(int64_t kv) { return std::max<int64_t>(24, kv / 4); }
 constexpr int64_t kSegment = 64;
 constexpr int64_t kGroupRows = 64;
 /// Barriers and the queue of tiles, generously.
 constexpr int64_t kBarrierBytes = 512;
 /// Queries and keys of a problem where the request does not say.
 constexpr int64_t kTypicalLength = 4096;
-/// Cycles of a tile's begin and end for each group; more where the next tile's
-/// Q waits for the output to leave.
-constexpr double kTileCycles = 1000, kSharedTileCycles = 1500;
+/// Operations of a score that show beside its exponential, and with a function
+/// on every score.
+constexpr double kSoftmaxOps = 2.1, kScoreOps = 5.1;
+/// Cycles that a group waits in each key block: barriers, latencies.
+constexpr double kBlockCycles = 400;
+/// Cycles of a block that a score function adds, for what its elements share.
+constexpr double kScoreBlockCycles = 96;
+constexpr double kNorm = 6.4;
+/// Cycles of a tile's begin and end, for each column of its output and each key
+/// of its first block; and where the next tile's Q waits for the output to
+/// leave.
+constexpr double kTileCyclesOfColumn = 12, kTileCyclesOfKey = 1.5,
+                 kSharedTileCycles = 300;
+/// Cycles of the masked block for each row and key.
+constexpr double kMaskCycles = 0.66;
 
 int64_t padded(int64_t columns) {
   return llvm::alignTo(columns, kTileColumnStep);
@@ -48,20 +65,26 @@ class RoleChooser {
 public:
   RoleChooser(const ScheduleRequest &request, const TargetInfo &target)
       : request(request), target(target) {}
-  std::optional<Schedule> choose() const;
+  void forEach(llvm::function_ref<void(const Schedule &, double)> visit) const;
 
 private:
   bool isForTMA() const;
   std::optional<Schedule> complete(int64_t groups, int64_t kv) const;
   double cost(const Schedule &schedule) const;
+  int64_t countBlocks(const Schedule &schedule, int64_t length) const;
+  std::pair<int64_t, int64_t> getBand(int64_t length) const;
   /// Cycles of a score for 64 rows: products, softmax.
-  double products() const {
+  double products(int64_t kv) const {
+    // Both operands of S come through shared memory at 128 bytes a cycle.
+    double slower = std::max(1.0, 32.0 / double(kv) + 0.5);
     return kGroupRows * 2.0 *
-           double(padded(request.headDim) + padded(request.valueHeadDim)) /
+           (slower * double(padded(request.headDim)) +
+            double(padded(request.valueHeadDim))) /
            4096;
   }
   double softmax() const {
-    return kGroupRows * (1.0 / 16 + (request.hasScore ? 8.0 : 5.0) / 128);
+    double ops = request.hasScore ? kScoreOps : kSoftmaxOps;
+    return kGroupRows * (1.0 / 16 + ops / 128);
   }
 
   const ScheduleRequest &request;
@@ -83,7 +106,7 @@ std::optional<Schedule> RoleChooser::complete(int64_t groups,
   s.stages = request.stages ? request.stages : 2;
   s.warps = 4 * groups;
   s.sram = target.sharedBytesPerBlock;
-  int64_t launch = target.registersPerSM / (128 * (groups + 1)) / 8 * 8;
+  int64_t launch = getLaunchRegisters(groups, target);
   RoleChoices roles;
   roles.groups = groups;
   roles.producerRegisters = kProducerRegisters;
@@ -91,7 +114,7 @@ std::optional<Schedule> RoleChooser::complete(int64_t groups,
       240, ((groups + 1) * launch - kProducerRegisters) / groups / 8 * 8);
   s.registersEstimate = kv / 2 + kv / 4 + padded(request.valueHeadDim) / 2 +
                         kOtherRegisters +
-                        (request.hasScore ? kScoreRegisters : 0);
+                        (request.hasScore ? scoreRegisters(kv) : 0);
   if (s.registersEstimate > roles.consumerRegisters || kv > 256)
     return std::nullopt;
   int64_t d = inSegments(request.headDim),
@@ -99,67 +122,119 @@ std::optional<Schedule> RoleChooser::complete(int64_t groups,
   int64_t query = 2 * s.q * d, output = 2 * s.q * dv;
   int64_t rings = 2 * s.stages * kv * (d + dv) + kBarrierBytes;
   roles.apart = query + output + rings <= s.sram;
-  if (!roles.apart && dv > d)
-    return std::nullopt; // the output leaves through Q's bytes
+  if (!roles.apart && !outputFitsQuery(request))
+    return std::nullopt;
   s.sharedBytes = query + rings + (roles.apart ? output : 0);
+  roles.ahead = roles.apart && s.sharedBytes + query <= s.sram;
+  s.sharedBytes += roles.ahead ? query : 0;
   if (s.sharedBytes > s.sram)
     return std::nullopt;
-  double exposed = softmax() / products();
+  double exposed = softmax() / products(kv);
   roles.turns = groups > 1 && exposed > 0.5;
-  roles.rescale = exposed > 1     ? RescaleKind::Lazy
-                  : exposed > 0.5 ? RescaleKind::Always
-                                  : RescaleKind::Late;
+  // Scores that depend on positions may well be below zero, where a test is in
+  // vain.
+  roles.rescale = !request.hasScore || !request.isPositional ? RescaleKind::Test
+                  : exposed > 1 ? RescaleKind::Lazy
+                                : RescaleKind::Always;
   s.roles = roles;
   return s;
 }
 
-/// Cycles of one head. A mask is taken to be causal.
+/// The mask as a band of `length` keys; -1: no bound on that side. Bounds mean
+/// something beside a length, so where none is said all masks are causal.
+std::pair<int64_t, int64_t> RoleChooser::getBand(int64_t length) const {
+  if (!request.isMasked)
+    return {-1, -1};
+  auto bound = [&](int64_t side) { return side < length - 1 ? side : -1; };
+  int64_t left = bound(request.left), right = bound(request.right);
+  if (!request.length || (left < 0 && right < 0))
+    return {-1, 0};
+  return {left, right};
+}
+
+/// Key blocks that the tiles of one head see.
+int64_t RoleChooser::countBlocks(const Schedule &s, int64_t length) const {
+  auto [left, right] = getBand(length);
+  int64_t blocks = 0;
+  for (int64_t first = 0; first < length; first += s.q) {
+    int64_t last = std::min(first + s.q, length) - 1;
+    int64_t end = right < 0 ? length : std::min(last + right + 1, length);
+    int64_t begin = left < 0 ? 0 : std::max<int64_t>(first - left, 0);
+    blocks += llvm::divideCeil(end, s.kv) - begin / s.kv;
+  }
+  return blocks;
+}
+
+/// Cycles of one head.
 double RoleChooser::cost(const Schedule &s) const {
-  static constexpr double kHidden[] = {0, 0, 0.75, 1.38};
-  double hidden = kHidden[s.roles->groups] * products();
-  double score = products() + std::max(0.0, softmax() - hidden) + 192.0 / s.kv;
+  double groups = double(s.roles->groups);
+  double alone =
+      (products(s.kv) + softmax() + kBlockCycles / double(s.kv)) / groups;
+  double score =
+      std::pow(std::pow(products(s.kv), kNorm) + std::pow(softmax(), kNorm) +
+                   std::pow(alone, kNorm),
+               1 / kNorm);
+  if (request.hasScore)
+    score += kScoreBlockCycles / double(s.kv);
   int64_t length = request.length ? request.length : kTypicalLength;
   // Beyond some number of tiles, the mean tile says it all.
   length = std::min<int64_t>(length, 65536);
-  int64_t blocks = 0, tiles = llvm::divideCeil(length, s.q);
-  for (int64_t tile = 0; tile < tiles; ++tile) {
-    int64_t keys =
-        request.isMasked ? std::min((tile + 1) * s.q, length) : length;
-    blocks += llvm::divideCeil(keys, s.kv);
-  }
-  double perTile = s.roles->apart ? kTileCycles : kSharedTileCycles;
-  if (request.isMasked) // two operations a score near the diagonal
-    perTile += double(s.q + s.kv);
+  int64_t tiles = llvm::divideCeil(length, s.q);
+  double perTile = kTileCyclesOfColumn * double(request.valueHeadDim) +
+                   kTileCyclesOfKey * double(s.kv);
+  if (!s.roles->apart)
+    perTile += kSharedTileCycles;
+  auto [left, right] = getBand(length);
+  int64_t edges = (left >= 0) + (right >= 0);
+  perTile += kMaskCycles * double(edges * (s.q + s.kv));
   // A lone group has nobody to hide its begin and end behind.
-  double groups = double(s.roles->groups);
-  return groups * double(blocks * s.kv) * score +
+  return groups * double(countBlocks(s, length) * s.kv) * score +
          std::max(groups, 2.0) * double(tiles) * perTile;
 }
 
-std::optional<Schedule> RoleChooser::choose() const {
+void RoleChooser::forEach(
+    llvm::function_ref<void(const Schedule &, double)> visit) const {
   if (!isForTMA())
-    return std::nullopt;
+    return;
   int64_t askedQ = 0, askedKv = 0;
   auto [first, second] = llvm::StringRef(request.tiles).split('x');
   bool isExact =
       !first.getAsInteger(10, askedQ) && !second.getAsInteger(10, askedKv);
-  std::optional<Schedule> best;
   for (int64_t groups = 1; groups <= 3; ++groups)
     for (int64_t kv = 16; kv <= 256; kv += 16) {
       if (isExact && (askedQ != kGroupRows * groups || askedKv != kv))
         continue;
       if (request.warps && request.warps != 4 * groups)
         continue;
-      std::optional<Schedule> s = complete(groups, kv);
-      if (s && (!best || cost(*s) < cost(*best)))
-        best = s;
+      if (std::optional<Schedule> s = complete(groups, kv))
+        visit(*s, cost(*s));
     }
-  return best;
 }
 } // namespace
 
+bool outputFitsQuery(const ScheduleRequest &request) {
+  return inSegments(request.valueHeadDim) <= inSegments(request.headDim);
+}
+
+int64_t getLaunchRegisters(int64_t groups, const TargetInfo &target) {
+  return target.registersPerSM / (128 * (groups + 1)) / 8 * 8;
+}
+
+void forEachRoles(const ScheduleRequest &request, const TargetInfo &target,
+                  llvm::function_ref<void(const Schedule &, double)> visit) {
+  RoleChooser(request, target).forEach(visit);
+}
+
 std::optional<Schedule> chooseRoles(const ScheduleRequest &request,
                                     const TargetInfo &target) {
-  return RoleChooser(request, target).choose();
+  std::optional<Schedule> best;
+  double bestCost = 0;
+  forEachRoles(request, target, [&](const Schedule &s, double cost) {
+    if (best && cost >= bestCost)
+      return;
+    best = s;
+    bestCost = cost;
+  });
+  return best;
 }
 } // namespace flashc

@@ -99,6 +99,15 @@ bool ScheduleSpace::isRoomy(const Schedule &s) const {
   return estimateRegistersWithoutSpill(request, s) <= registerLimit(s.warps);
 }
 
+llvm::SmallVector<Schedule> ScheduleSpace::allOf(int64_t q, int64_t kv,
+                                                 bool mayBeTight) const {
+  llvm::SmallVector<Schedule> result = completions(q, kv);
+  llvm::erase_if(result, [&](const Schedule &s) {
+    return !fits(s) || (!mayBeTight && !isRoomy(s));
+  });
+  return result;
+}
+
 std::optional<Schedule> ScheduleSpace::bestOf(int64_t q, int64_t kv,
                                               bool mayBeTight) const {
   std::optional<Schedule> best;
@@ -106,8 +115,8 @@ std::optional<Schedule> ScheduleSpace::bestOf(int64_t q, int64_t kv,
     double cost = target.isCPU ? 0.0 : getCost(request, s, target);
     return std::make_tuple(cost, s.sharedBytes, s.registersEstimate);
   };
-  for (const Schedule &s : completions(q, kv))
-    if (fits(s) && (mayBeTight || isRoomy(s)) && (!best || key(s) < key(*best)))
+  for (const Schedule &s : allOf(q, kv, mayBeTight))
+    if (!best || key(s) < key(*best))
       best = s;
   return best;
 }

@@ -28,6 +28,10 @@ public:
   /// registers.
   std::optional<Schedule> bestOf(int64_t q, int64_t kv,
                                  bool mayBeTight = true) const;
+  /// All ways to run blocks of q x kv that fit (and, unless `mayBeTight`, spill
+  /// nothing).
+  llvm::SmallVector<Schedule> allOf(int64_t q, int64_t kv,
+                                    bool mayBeTight) const;
   /// Why blocks of q x kv do not fit: the number over budget and the nearest
   /// shape that does.
   llvm::Error overBudget(int64_t q, int64_t kv) const;

@@ -4,6 +4,8 @@
 #include "flashc/Compiler/Compiler.h"
 #include "Manifest.h"
 #include "flashc/Compiler/Diagnostics.h"
+#include "flashc/Compiler/Header.h"
+#include "flashc/Dialect/Attn/Transforms/Passes.h"
 #include "flashc/Dialect/Tile/IR/Tile.h"
 #include "flashc/Support/Error.h"
 #include "flashc/Target/NVPTX.h"
@@ -15,16 +17,16 @@ using namespace mlir;
 using namespace flashc;
 
 static constexpr llvm::StringLiteral kStageNames[] = {
-    "attn", "tile", "warp", "llvm", "ptx", "cubin", "manifest"};
+    "attn", "tile", "warp", "llvm", "ptx", "cubin", "manifest", "header"};
 
 llvm::StringRef flashc::stageName(Stage stage) {
   return kStageNames[static_cast<size_t>(stage)];
 }
 
 llvm::ArrayRef<Stage> flashc::allStages() {
-  static constexpr Stage stages[] = {Stage::Attn,    Stage::Tile, Stage::Warp,
-                                     Stage::LLVM,    Stage::PTX,  Stage::Cubin,
-                                     Stage::Manifest};
+  static constexpr Stage stages[] = {
+      Stage::Attn, Stage::Tile,  Stage::Warp,     Stage::LLVM,
+      Stage::PTX,  Stage::Cubin, Stage::Manifest, Stage::Header};
   return stages;
 }
 
@@ -120,6 +122,10 @@ flashc::lowerTo(ModuleOp input, const CompileOptions &options, Stage stage) {
     return makeError("length is {}, but the schedule is chosen for a number of "
                      "queries and keys; give one, or 0 for the default",
                      options.length);
+  if (!options.schedule.empty() &&
+      (options.tiles != "auto" || options.stages || options.warps))
+    return makeError("a whole schedule is given, but tiles, stages or warps "
+                     "are too; give one or the other");
   llvm::Expected<OwningOpRef<ModuleOp>> module = isolate(input);
   if (!module)
     return module.takeError();
@@ -170,8 +176,10 @@ static std::string printModule(ModuleOp module) {
   return text;
 }
 
-llvm::Expected<std::string>
-flashc::emitStage(ModuleOp module, const CompileOptions &options, Stage stage) {
+llvm::Expected<std::string> flashc::emitStage(ModuleOp module,
+                                              const CompileOptions &options,
+                                              Stage stage,
+                                              const Assembler *assembler) {
   bool isBackward = options.backward || holdsBackward(module);
   if (stage == Stage::Manifest && isBackward) {
     llvm::Expected<Lowering> lowered = lowerTo(module, options, Stage::Tile);
@@ -179,12 +187,16 @@ flashc::emitStage(ModuleOp module, const CompileOptions &options, Stage stage) {
       return lowered.takeError();
     return llvm::formatv("{0:2}\n", lowered->program->toJSON()).str();
   }
-  if (stage == Stage::PTX || stage == Stage::Cubin ||
-      stage == Stage::Manifest) {
-    llvm::Expected<KernelImage> image =
-        compileToGPU(module, options, stage == Stage::Cubin);
+  if (stage == Stage::Cubin && !assembler)
+    return makeError("cannot make a cubin: there is no assembler; give one, or "
+                     "emit ptx instead");
+  if (stage >= Stage::PTX) {
+    llvm::Expected<KernelImage> image = compileToGPU(
+        module, options, stage == Stage::PTX ? nullptr : assembler);
     if (!image)
       return image.takeError();
+    if (stage == Stage::Header)
+      return emitHeader(*image);
     if (stage != Stage::Manifest)
       return stage == Stage::PTX ? image->ptx : image->cubin;
     return llvm::formatv("{0:2}\n", image->manifest.toJSON()).str();
@@ -198,30 +210,43 @@ flashc::emitStage(ModuleOp module, const CompileOptions &options, Stage stage) {
   return translateToLLVMText(*lowered->module, lowered->target);
 }
 
-llvm::Expected<KernelImage> flashc::compileToGPU(ModuleOp module,
-                                                 const CompileOptions &options,
-                                                 bool assemble) {
+llvm::Expected<KernelImage>
+flashc::compileToGPU(ModuleOp module, const CompileOptions &options,
+                     const Assembler *assembler,
+                     llvm::function_ref<void(Stage)> progress) {
+  auto begin = [&](Stage stage) {
+    if (progress)
+      progress(stage);
+  };
+  begin(Stage::LLVM);
   llvm::Expected<Lowering> lowered = lowerTo(module, options, Stage::LLVM);
   if (!lowered)
     return lowered.takeError();
   if (lowered->target.isCPU)
     return needGPU(options, Stage::PTX);
+  begin(Stage::PTX);
   FirstError errors(module.getContext());
   llvm::Expected<std::string> ptx =
       translateToPTX(*lowered->module, lowered->target);
   if (!ptx)
     return ptx.takeError();
-  KernelImage image{lowered->name, lowered->target.arch, std::move(*ptx), "",
-                    std::move(lowered->manifest)};
-  if (!assemble)
+  KernelImage image{lowered->name,
+                    lowered->target.arch,
+                    std::move(*ptx),
+                    "",
+                    std::move(lowered->manifest),
+                    ""};
+  if (!assembler)
     return image;
-  llvm::Expected<PtxasResult> cubin =
-      flashc::assemble(image.ptx, lowered->target);
+  begin(Stage::Cubin);
+  llvm::Expected<Assembled> cubin =
+      assembler->assemble(image.ptx, lowered->target);
   if (!cubin)
     return cubin.takeError();
   image.cubin = std::move(cubin->cubin);
   image.manifest.registers = cubin->registers;
   image.manifest.spillBytes = cubin->spillStores + cubin->spillLoads;
+  image.assembler = assembler->name();
   return image;
 }
 

@@ -5,9 +5,36 @@
 #include "flashc/Support/Error.h"
 
 #include "mlir/IR/Verifier.h"
+#include "llvm/ADT/StringSwitch.h"
 
 using namespace mlir;
 using namespace flashc;
+
+/// Types of captures.
+static llvm::Expected<Type> captureTypeOf(const CaptureSpec &capture,
+                                          MLIRContext &context) {
+  Type type = llvm::StringSwitch<Type>(capture.dtype)
+                  .Case("f16", Float16Type::get(&context))
+                  .Case("bf16", BFloat16Type::get(&context))
+                  .Case("f32", Float32Type::get(&context))
+                  .Case("i8", IntegerType::get(&context, 8))
+                  .Case("i32", IntegerType::get(&context, 32))
+                  .Case("i64", IntegerType::get(&context, 64))
+                  .Default({});
+  if (!type)
+    return makeError("element type of capture '{}' is '{}', but f16, bf16, "
+                     "f32, i8, i32 and i64 are known; use one of them",
+                     capture.name, capture.dtype);
+  SmallVector<int64_t> shape;
+  for (int64_t size : capture.shape) {
+    if (size < 0 || size >= (int64_t(1) << 31))
+      return makeError("capture '{}' has a size of {}, but sizes are from 0 "
+                       "(known at run time) to 2^31 - 1; give one of them",
+                       capture.name, size);
+    shape.push_back(size ? size : ShapedType::kDynamic);
+  }
+  return RankedTensorType::get(shape, type);
+}
 
 static llvm::Expected<Type> elementTypeOf(const std::string &dtype,
                                           MLIRContext &context) {
@@ -26,6 +53,7 @@ namespace {
 /// The types of one spec's function.
 struct SpecTypes {
   RankedTensorType query, key, value, output, lse;
+  SmallVector<Type> captures;
 };
 } // namespace
 
@@ -34,18 +62,22 @@ static SpecTypes typesOf(const AttentionSpec &spec, Type element,
   auto dynamic = [](int64_t n) { return n > 0 ? n : ShapedType::kDynamic; };
   int64_t hq = dynamic(spec.heads), hkv = dynamic(spec.kvHeads);
   int64_t dv = spec.valueHeadDim ? spec.valueHeadDim : spec.headDim;
-  auto tensor = [&](int64_t heads, int64_t dim) {
-    SmallVector<int64_t> shape = {ShapedType::kDynamic, ShapedType::kDynamic,
-                                  heads, dim};
+  int64_t batch = dynamic(spec.batch), sq = dynamic(spec.queries),
+          sk = dynamic(spec.keys);
+  auto tensor = [&](int64_t length, int64_t heads, int64_t dim) {
+    SmallVector<int64_t> shape = {batch, length, heads, dim};
     if (layout == attn::Layout::BHSD)
       std::swap(shape[1], shape[2]);
     return RankedTensorType::get(shape, element);
   };
-  auto lse =
-      RankedTensorType::get({ShapedType::kDynamic, hq, ShapedType::kDynamic},
-                            Float32Type::get(element.getContext()));
-  return {tensor(hq, spec.headDim), tensor(hkv, spec.headDim), tensor(hkv, dv),
-          tensor(hq, dv), lse};
+  auto lse = RankedTensorType::get({batch, hq, sq},
+                                   Float32Type::get(element.getContext()));
+  return {tensor(sq, hq, spec.headDim),
+          tensor(sk, hkv, spec.headDim),
+          tensor(sk, hkv, dv),
+          tensor(sq, hq, dv),
+          lse,
+          {}};
 }
 
 static llvm::Error checkNumbers(const AttentionSpec &spec) {
@@ -63,6 +95,11 @@ static llvm::Error checkNumbers(const AttentionSpec &spec) {
     return error;
   if (llvm::Error error = check("number of heads", spec.heads, 0))
     return error;
+  for (auto [what, value] : {std::pair("batch", spec.batch),
+                             {"number of queries", spec.queries},
+                             {"number of keys", spec.keys}})
+    if (llvm::Error error = check(what, value, 0))
+      return error;
   return check("number of key heads", spec.kvHeads, 0);
 }
 
@@ -74,23 +111,44 @@ static void buildFunction(const AttentionSpec &spec, ModuleOp module,
   Location loc = module.getLoc();
   SmallVector<Type> inputs = {types.query, types.key, types.value};
   if (spec.kvLengths)
-    inputs.push_back(
-        RankedTensorType::get({ShapedType::kDynamic}, builder.getI32Type()));
+    inputs.push_back(RankedTensorType::get({types.query.getDimSize(0)},
+                                           builder.getI32Type()));
+  llvm::append_range(inputs, types.captures);
   SmallVector<Type> results = {types.output};
   if (spec.withLse)
     results.push_back(types.lse);
-  auto func = func::FuncOp::create(builder, loc, "attention",
+  auto func = func::FuncOp::create(builder, loc, spec.name,
                                    builder.getFunctionType(inputs, results));
   Block *entry = func.addEntryBlock();
   builder.setInsertionPointToStart(entry);
   auto arg = [&](unsigned i) { return entry->getArgument(i); };
+  unsigned firstCapture = spec.kvLengths ? 4 : 3;
+  for (auto [i, capture] : llvm::enumerate(spec.captures))
+    func.setArgAttr(firstCapture + i, kArgumentNameAttr,
+                    builder.getStringAttr(capture.name));
   auto forward = attn::ForwardOp::create(
       builder, loc, TypeRange{types.output, types.lse}, arg(0), arg(1), arg(2),
-      spec.kvLengths ? Value(arg(3)) : Value(), ValueRange{},
+      spec.kvLengths ? Value(arg(3)) : Value(),
+      ValueRange(entry->getArguments().drop_front(firstCapture)),
       spec.scale ? builder.getF64FloatAttr(*spec.scale) : FloatAttr(), mask,
       attn::LayoutAttr::get(context, layout));
   func::ReturnOp::create(builder, loc,
                          forward.getResults().take_front(results.size()));
+}
+
+/// The text of a module whose `attn.forward` gets the region. All that is
+/// before the region is on its first line, so that the lines of errors are
+/// right.
+static std::string withScore(ModuleOp module, const std::string &score) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  // It does not verify: there are captures and nobody to read them.
+  module->print(os, OpPrintingFlags().assumeVerified());
+  size_t forward = text.find(" attn.forward ");
+  size_t end = text.find('\n', forward);
+  std::string before = text.substr(0, end);
+  std::replace(before.begin(), before.end(), '\n', ' ');
+  return before + " {" + score + "\n}" + text.substr(end);
 }
 
 llvm::Expected<OwningOpRef<ModuleOp>>
@@ -109,9 +167,18 @@ flashc::buildAttnModule(const AttentionSpec &spec, MLIRContext &context) {
   llvm::Expected<Attribute> mask = parseMask(spec.mask, context);
   if (!mask)
     return mask.takeError();
+  SpecTypes types = typesOf(spec, *element, *layout);
+  for (const CaptureSpec &capture : spec.captures) {
+    llvm::Expected<Type> type = captureTypeOf(capture, context);
+    if (!type)
+      return type.takeError();
+    types.captures.push_back(*type);
+  }
   OwningOpRef<ModuleOp> module = ModuleOp::create(UnknownLoc::get(&context));
-  buildFunction(spec, *module, typesOf(spec, *element, *layout), *layout,
-                *mask);
+  buildFunction(spec, *module, types, *layout, *mask);
+  if (!spec.score.empty())
+    return parseModule(withScore(*module, spec.score), "score function",
+                       context);
   FirstError errors(&context);
   if (failed(verify(*module)))
     return errors.take("the description does not verify");

@@ -19,6 +19,8 @@ void flashc::buildAttnPipeline(OpPassManager &manager,
     derive.gradients.assign(options.gradients.begin(), options.gradients.end());
     derive.dlse = options.lseGradient;
     derive.deterministic = options.deterministic;
+    // The forward's LSE is that of the simplified score function.
+    manager.addPass(attn::createAttnSimplifyScore());
     manager.addPass(attn::createAttnDeriveBackward(derive));
   }
   manager.addPass(attn::createAttnSimplifyMask());
@@ -27,6 +29,7 @@ void flashc::buildAttnPipeline(OpPassManager &manager,
 void flashc::buildTilePipeline(OpPassManager &manager,
                                const PipelineOptions &options) {
   manager.addPass(attn::createAttnSimplifyMask());
+  manager.addPass(attn::createAttnSimplifyScore());
   ConvertAttnToTileOptions toTile;
   toTile.arch = options.arch;
   toTile.sram = options.sram;
@@ -35,7 +38,9 @@ void flashc::buildTilePipeline(OpPassManager &manager,
   toTile.warps = options.warps;
   toTile.alignment = options.alignment;
   toTile.length = options.length;
+  toTile.schedule = options.schedule;
   manager.addPass(createConvertAttnToTile(toTile));
+  manager.addPass(tile::createTileHoistCaptures());
   manager.addPass(tile::createTileSplitLoops());
   // Bounds that are equal only after folding must meet as one value, so that
   // the loops are seen to be adjacent.
@@ -46,6 +51,8 @@ void flashc::buildTilePipeline(OpPassManager &manager,
   manager.addPass(tile::createTileLazyRescale());
   manager.addPass(tile::createTileDropGuards());
   manager.addPass(tile::createTileOverlap());
+  manager.addPass(tile::createTileSplitTanh());
+  manager.addPass(tile::createTileExpandTanh());
   manager.addPass(tile::createTileExpandSoftmax());
   manager.addPass(createLoopInvariantCodeMotionPass());
   manager.addPass(createCanonicalizerPass());

@@ -24,6 +24,9 @@ using namespace flashc::reference;
 namespace {
 /// Rounding of one f32 operation on terms of size 1, with room for several.
 constexpr double kF32 = 0x1p-22;
+/// The least exact op of a score function is tanh, within 2^-21 of its result
+/// (tile-expand-tanh); 1 - tanh^2 has twice that.
+constexpr double kScoreFunction = 0x1p-20;
 
 /// Rows of one head as dense floats.
 std::vector<float> unpack(const HostTensor &from, int64_t b, int64_t h) {
@@ -208,7 +211,7 @@ void KeyHead::referenceRow(const Row &row, GradientValues &out) {
         {size, std::fabs(score), p.scale * absDot(row.q.data(), key(j), d)});
   }
   // Relative error of P, and of the derivative of the score function.
-  double r = kF32 * (1 + size) * (p.score ? 2 : 1);
+  double r = (kF32 + (p.score ? kScoreFunction : 0)) * (1 + size);
   Errors errors(d);
   std::vector<double> fromDelta(d);
   for (size_t n = 0; n < probs.size(); ++n) {

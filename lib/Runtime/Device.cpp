@@ -16,7 +16,10 @@ using namespace flashc::cuda;
 static constexpr int kMultiprocessorCount = 16;
 static constexpr int kCapabilityMajor = 75;
 static constexpr int kCapabilityMinor = 76;
+static constexpr int kPageableMemoryAccess = 88;
 static constexpr int kSharedBytesOptIn = 97;
+// CUpointer_attribute.
+static constexpr int kMemoryType = 2;
 
 static constexpr llvm::StringLiteral
     kReset("look at nvidia-smi: the GPU may be lost or in use");
@@ -35,25 +38,47 @@ llvm::Expected<std::unique_ptr<Device>> Device::open(int ordinal) {
 
 llvm::Expected<std::unique_ptr<Device>>
 Device::open(std::shared_ptr<const Driver> driver, int ordinal) {
+  auto device = attach(std::move(driver), ordinal);
+  if (device)
+    if (llvm::Error error = (*device)->makeCurrent())
+      return std::move(error);
+  return device;
+}
+
+llvm::Expected<std::unique_ptr<Device>>
+Device::attach(std::shared_ptr<const Driver> driver, int ordinal,
+               ContextHandle context) {
   int count = 0;
   if (llvm::Error error =
           driver->check(driver->deviceGetCount(&count), "CUDA driver",
                         "cuDeviceGetCount", kReset))
     return std::move(error);
-  if (ordinal < 0 || ordinal >= count)
+  if (!context && (ordinal < 0 || ordinal >= count))
     return makeError("GPU {} does not exist: this machine has {}; give a "
                      "number below that, or run on the CPU (--target=cpu)",
                      ordinal, count);
   std::unique_ptr<Device> device(new Device);
   device->api = std::move(driver);
-  device->deviceName = "GPU " + std::to_string(ordinal);
+  device->context = context;
+  device->deviceName =
+      context ? "the context's GPU" : "GPU " + std::to_string(ordinal);
   if (llvm::Error error =
-          device->api->check(device->api->deviceGet(&device->handle, ordinal),
-                             device->deviceName, "cuDeviceGet", kReset))
+          context ? device->findContextDevice()
+                  : device->api->check(
+                        device->api->deviceGet(&device->handle, ordinal),
+                        device->deviceName, "cuDeviceGet", kReset))
     return std::move(error);
   if (llvm::Error error = device->describe())
     return std::move(error);
   return device;
+}
+
+llvm::Error Device::findContextDevice() {
+  Current current(*this);
+  if (llvm::Error error = current.check())
+    return error;
+  return api->check(api->ctxGetDevice(&handle), deviceName, "cuCtxGetDevice",
+                    kReset);
 }
 
 llvm::Error Device::describe() {
@@ -72,19 +97,54 @@ llvm::Error Device::describe() {
   llvm::Expected<int> count = attribute(kMultiprocessorCount);
   if (!count)
     return count.takeError();
+  int all = 0; // unknown to a driver is no
+  readsAllMemory =
+      api->deviceGetAttribute(&all, kPageableMemoryAccess, handle) == 0 &&
+      all == 1;
   smVersion = *major * 10 + *minor;
   sharedBytes = *shared;
   multiprocessors = *count;
-  if (llvm::Error error =
-          api->check(api->primaryCtxRetain(&context, handle), deviceName,
-                     "cuDevicePrimaryCtxRetain", kReset))
-    return error;
-  return makeCurrent();
+  if (context)
+    return llvm::Error::success();
+  ownsContext = true;
+  return api->check(api->primaryCtxRetain(&context, handle), deviceName,
+                    "cuDevicePrimaryCtxRetain", kReset);
 }
 
 Device::~Device() {
-  if (context)
+  if (ownsContext && context)
     api->primaryCtxRelease(handle);
+}
+
+Device::Current::Current(const Device &device) : device(device) {
+  ContextHandle now = nullptr;
+  result = device.api->ctxGetCurrent(&now);
+  if (result != 0 || now == device.context)
+    return;
+  result = device.api->ctxPushCurrent(device.context);
+  pushed = result == 0;
+}
+
+Device::Current::~Current() {
+  ContextHandle ours = nullptr;
+  if (pushed)
+    device.api->ctxPopCurrent(&ours);
+}
+
+llvm::Error Device::Current::check() const {
+  return device.api->check(result, device.deviceName, "cuCtxPushCurrent",
+                           "the context may have been destroyed");
+}
+
+llvm::Error Device::checkReadable(Pointer address) const {
+  if (readsAllMemory)
+    return llvm::Error::success();
+  int type = 0;
+  if (api->pointerGetAttribute(&type, kMemoryType, address) == 0)
+    return llvm::Error::success();
+  return makeError("its address {:#x} is in host memory, which {} does not "
+                   "read; copy it to the GPU",
+                   address, deviceName);
 }
 
 llvm::Expected<int> Device::attribute(int which) const {

@@ -6,6 +6,9 @@
 #include "flashc/Runtime/Module.h"
 #include "flashc/Support/Error.h"
 
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/ScopeExit.h"
+
 using namespace flashc;
 using namespace flashc::cuda;
 
@@ -17,9 +20,14 @@ static constexpr int kSharedCarveout = 9;
 static constexpr int kErrorLog = 5;
 static constexpr int kErrorLogBytes = 6;
 
-/// Tile counters of a module; their number divides 2^32, so that the turn goes
-/// on where the count of launches overflows.
+static constexpr int kRelaxedCapture = 2;   // CUstreamCaptureMode
+static constexpr unsigned kNonBlocking = 1; // CUstream_flags
+
+/// Tile counters of a module, and behind them those of captured launches; both
+/// numbers divide 2^32, so that the turn goes on where the count of launches
+/// overflows.
 static constexpr uint32_t kCounters = 4096;
+static constexpr uint32_t kCapturedCounters = 65536;
 static constexpr uint32_t kCounterBytes = 16;
 /// As boxes of f16 and bf16 have it.
 static constexpr int64_t kMappedElementBytes = 2;
@@ -66,10 +74,30 @@ static llvm::Error checkDevice(const Device &device, const KernelImage &image) {
   return llvm::Error::success();
 }
 
+namespace {
+/// Calls of this thread that a capture elsewhere would not survive, such as an
+/// allocation, are let through: what is loaded here is in nobody's graph.
+class NotCaptured {
+public:
+  explicit NotCaptured(const Driver &driver) : driver(driver) {
+    driver.exchangeCaptureMode(&mode);
+  }
+  ~NotCaptured() { driver.exchangeCaptureMode(&mode); }
+
+private:
+  const Driver &driver;
+  int mode = kRelaxedCapture;
+};
+} // namespace
+
 llvm::Expected<Module> Module::load(const Device &device,
                                     const KernelImage &image) {
   if (llvm::Error error = checkDevice(device, image))
     return std::move(error);
+  Device::Current current(device);
+  if (llvm::Error error = current.check())
+    return std::move(error);
+  NotCaptured guard(device.driver());
   Module loaded;
   loaded.device = &device;
   loaded.kernelName = image.name;
@@ -84,8 +112,12 @@ llvm::Expected<Module> Module::load(const Device &device,
 }
 
 Module::~Module() {
-  if (module)
-    device->driver().moduleUnload(module);
+  if (!module)
+    return;
+  Device::Current current(*device);
+  NotCaptured guard(device->driver());
+  device->driver().moduleUnload(module);
+  scratch.reset();
 }
 
 llvm::Error Module::loadImage(const KernelImage &image) {
@@ -146,27 +178,50 @@ static size_t mappedRowBytes(const Manifest &manifest) {
   return columns * kMappedElementBytes;
 }
 
+/// Zeros, in a stream of its own: nothing else waits or is waited for.
+static llvm::Error fillWithZeros(const Driver &driver, const std::string &where,
+                                 Pointer to, size_t bytes) {
+  StreamHandle stream = nullptr;
+  auto check = [&](Result result, llvm::StringRef call) {
+    return driver.check(result, where, call,
+                        "an earlier kernel may have failed: run it under "
+                        "compute-sanitizer");
+  };
+  if (llvm::Error error =
+          check(driver.streamCreate(&stream, kNonBlocking), "cuStreamCreate"))
+    return error;
+  llvm::scope_exit destroy([&] { driver.streamDestroy(stream); });
+  if (llvm::Error error =
+          check(driver.memsetD8Async(to, 0, bytes, stream), "cuMemsetD8Async"))
+    return error;
+  return check(driver.streamSynchronize(stream), "cuStreamSynchronize");
+}
+
 /// Waits at the end: the stream of a launch need not wait for the one that
 /// fills.
 llvm::Error Module::allocateScratch() {
-  size_t counters = info.persistent ? kCounters * kCounterBytes : 0;
+  size_t counters =
+      info.persistent ? (kCounters + kCapturedCounters) * kCounterBytes : 0;
   size_t bytes = counters + mappedRowBytes(info);
   if (bytes == 0)
     return llvm::Error::success();
   llvm::Expected<DeviceBuffer> zeros = device->alloc(bytes);
   if (!zeros)
     return zeros.takeError();
-  if (llvm::Error error = device->fill(zeros->pointer(), 0, bytes))
-    return error;
   scratch = std::make_unique<Scratch>();
   scratch->zeroRow = zeros->pointer() + counters;
   scratch->buffer = std::move(*zeros);
-  return device->synchronize();
+  return fillWithZeros(device->driver(), kernelWhere(kernelName, *device),
+                       scratch->buffer.pointer(), bytes);
 }
 
-Pointer Module::Scratch::takeCounter() {
-  uint32_t turn = nextCounter.fetch_add(1, std::memory_order_relaxed);
-  return buffer.pointer() + turn % kCounters * kCounterBytes;
+Pointer Module::Scratch::takeCounter(bool captured) {
+  uint32_t turn =
+      captured
+          ? kCounters + nextCaptured.fetch_add(1, std::memory_order_relaxed) %
+                            kCapturedCounters
+          : nextCounter.fetch_add(1, std::memory_order_relaxed) % kCounters;
+  return buffer.pointer() + uint64_t(turn) * kCounterBytes;
 }
 
 llvm::Error Module::encode(llvm::ArrayRef<TensorMapDescription> maps,
@@ -190,10 +245,22 @@ llvm::Expected<PackedArguments>
 Module::pack(llvm::ArrayRef<ArrayArg> args) const {
   llvm::Expected<PackedArguments> packed =
       packArguments(kernelName, info, args);
-  if (packed && packed->grid != 0)
-    if (llvm::Error error = encode(packed->tensorMaps, packed->encodedMaps))
-      return std::move(error);
+  if (!packed || packed->grid == 0)
+    return packed;
+  if (llvm::Error error = checkAddresses(args))
+    return std::move(error);
+  if (llvm::Error error = encode(packed->tensorMaps, packed->encodedMaps))
+    return std::move(error);
   return packed;
+}
+
+llvm::Error Module::checkAddresses(llvm::ArrayRef<ArrayArg> args) const {
+  for (auto [param, arg] : llvm::zip(info.params, args))
+    if (!llvm::is_contained(arg.shape, 0))
+      if (llvm::Error error = device->checkReadable(arg.pointer))
+        return makeError("kernel '{}', array '{}': {}", kernelName, param.name,
+                         llvm::toString(std::move(error)));
+  return llvm::Error::success();
 }
 
 uint32_t Module::gridOf(const PackedArguments &packed) const {
@@ -214,6 +281,10 @@ llvm::Error Module::launch(const PackedArguments &packed,
                            StreamHandle stream) const {
   if (packed.grid == 0)
     return llvm::Error::success();
+  const Driver &driver = device->driver();
+  Device::Current current(*device);
+  if (llvm::Error error = current.check())
+    return error;
   std::vector<EncodedTensorMap> encoded;
   llvm::ArrayRef<EncodedTensorMap> maps = packed.encodedMaps;
   if (maps.empty()) {
@@ -226,10 +297,13 @@ llvm::Error Module::launch(const PackedArguments &packed,
     params.push_back(const_cast<uint64_t *>(&slot));
   for (const EncodedTensorMap &map : maps)
     params.push_back(const_cast<EncodedTensorMap *>(&map));
-  Pointer counter = info.persistent ? scratch->takeCounter() : 0;
-  if (info.persistent)
+  Pointer counter = 0;
+  if (info.persistent) {
+    int capturing = 0;
+    driver.streamIsCapturing(stream, &capturing); // a failure shows below
+    counter = scratch->takeCounter(capturing != 0);
     params.push_back(&counter);
-  const Driver &driver = device->driver();
+  }
   uint32_t grid = gridOf(packed);
   Result result = driver.launchKernel(
       function, grid, 1, 1, packed.threads, 1, 1,

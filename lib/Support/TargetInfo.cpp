@@ -71,6 +71,21 @@ std::optional<TargetInfo> find(llvm::StringRef arch) {
 
 llvm::ArrayRef<llvm::StringRef> flashc::knownArchs() { return kArchs; }
 
+llvm::Expected<std::string> flashc::newestArchFor(int sm) {
+  std::optional<TargetInfo> best;
+  for (llvm::StringRef arch : knownArchs()) {
+    TargetInfo target = *find(arch);
+    bool runs = target.hasRoles ? target.sm == sm : target.sm <= sm;
+    if (!target.isCPU && runs && (!best || target.sm >= best->sm))
+      best = target;
+  }
+  if (!best)
+    return makeError("the GPU is sm_{}, but the oldest known target is sm_75; "
+                     "run on the CPU",
+                     sm);
+  return best->arch;
+}
+
 llvm::Expected<TargetInfo> flashc::lookupTarget(llvm::StringRef arch,
                                                 int64_t sramOverride) {
   std::optional<TargetInfo> target = find(arch);

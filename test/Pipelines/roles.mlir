@@ -1,6 +1,6 @@
-// RUN: flashc-opt %s --attn-to-tile=arch=sm_90a --tile-to-warp=arch=sm_90a | FileCheck %s
-// RUN: flashc-opt %s --attn-to-tile=arch=sm_90a --tile-to-warp=arch=sm_90a --warp-to-nvvm=arch=sm_90a | FileCheck %s --check-prefix=LLVM
-// RUN: flashc %s --arch=sm_90a --emit=ptx | FileCheck %s --check-prefix=PTX
+// RUN: flashc-opt %s --attn-to-tile='arch=sm_90a tiles=128x128' --tile-to-warp=arch=sm_90a | FileCheck %s
+// RUN: flashc-opt %s --attn-to-tile='arch=sm_90a tiles=128x128' --tile-to-warp=arch=sm_90a --warp-to-nvvm=arch=sm_90a | FileCheck %s --check-prefix=LLVM
+// RUN: flashc %s --arch=sm_90a --tiles=128x128 --emit=ptx | FileCheck %s --check-prefix=PTX
 //
 // The whole way of a causal kernel with roles. Block 0 stands before the loops; in them the scores of block j and P V of block j - 1 are
 // one turn, the softmax waits for the scores alone, and K is released before it.
@@ -10,7 +10,7 @@
 // CHECK-SAME:    turns
 // CHECK:         %[[KR:.+]] = warp.ring {{.*}} : !warp.ring<{{[0-9]+}}x128xf16, 64, depth = 2>
 // CHECK:         %[[VR:.+]] = warp.ring {{.*}} : !warp.ring<{{[0-9]+}}x128xf16, 64, depth = 2>
-// CHECK:         %[[QR:.+]] = warp.ring {{.*}} : !warp.ring<128x128xf16, 64, depth = 1, parts = 2>
+// CHECK:         %[[QR:.+]] = warp.ring {{.*}} : !warp.ring<128x128xf16, 64, depth = 2, parts = 2>
 // CHECK:         warp.role producer
 // CHECK:           warp.tiles longest_first
 // CHECK:             warp.send {{.*}} to %[[KR]] at(
@@ -30,11 +30,13 @@
 // CHECK:               %[[V:.+]] = warp.receive %[[VR]]
 // CHECK:               %[[O:.+]] = warp.wgmma {{.*}}, %[[V]] acc(
 // CHECK-NEXT:          warp.pass_turn
-// CHECK-NEXT:          %[[S1:.+]] = warp.settle %[[S]] pending(1)
+// CHECK:               %[[S1:.+]] = warp.settle %[[S]] pending(1)
 // CHECK-NEXT:          warp.release %[[K]]
-// CHECK:               warp.reduce max %[[S1]]
+// CHECK:               %[[RISES:.+]] = warp.any_above %[[S1]],
 // CHECK:               warp.settle %[[O]] pending(0)
 // CHECK-NEXT:          warp.release %[[V]]
+// CHECK:               scf.if %[[RISES]]
+// CHECK:                 warp.reduce max %[[S1]]
 // CHECK:             warp.emit
 // CHECK:             warp.store_rows
 

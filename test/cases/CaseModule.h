@@ -21,7 +21,7 @@ struct CompiledCase {
 };
 CompiledCase compileCase(const reference::TestCase &test,
                          const std::string &arch, int64_t alignment = 0,
-                         bool assemble = false);
+                         const Assembler *assembler = nullptr);
 
 /// Whether a refusal of tiles names a budget, as it must.
 bool namesBudget(llvm::StringRef refusal);

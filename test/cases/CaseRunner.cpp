@@ -38,27 +38,28 @@ test::moduleOf(const TestCase &test, mlir::MLIRContext &context) {
   return buildAttnModule(specOf(test), context);
 }
 
-static llvm::Expected<KernelImage>
-compile(const TestCase &test, const CompileOptions &options, bool assemble) {
+static llvm::Expected<KernelImage> compile(const TestCase &test,
+                                           const CompileOptions &options,
+                                           const Assembler *assembler) {
   std::unique_ptr<mlir::MLIRContext> context = makeContext();
   auto module = moduleOf(test, *context);
   if (!module)
     return module.takeError();
-  return compileToGPU(**module, options, assemble);
+  return compileToGPU(**module, options, assembler);
 }
 
 CompiledCase test::compileCase(const TestCase &test, const std::string &arch,
-                               int64_t alignment, bool assemble) {
+                               int64_t alignment, const Assembler *assembler) {
   CompiledCase out;
   CompileOptions options;
   options.arch = arch;
   options.tiles = test.tiles;
   options.alignment = alignment;
-  llvm::Expected<KernelImage> image = compile(test, options, assemble);
+  llvm::Expected<KernelImage> image = compile(test, options, assembler);
   if (!image && test.tiles != "auto") {
     out.refusedTiles = llvm::toString(image.takeError());
     options.tiles = "auto";
-    image = compile(test, options, assemble);
+    image = compile(test, options, assembler);
   }
   if (image)
     out.image = std::move(*image);

@@ -3,7 +3,7 @@
 
 #include "cases/CaseModule.h"
 #include "cases/CaseRunner.h"
-#include "flashc/Target/NVPTX.h"
+#include "unittests/Assemblers.h"
 
 #include "llvm/Support/Parallel.h"
 
@@ -29,10 +29,10 @@ std::vector<TestCase> kernelsOf(std::vector<TestCase> tests) {
 /// Compile all of them; says what failed. `assembled` sees each image.
 template <typename F>
 void compileAll(const std::vector<TestCase> &tests, const std::string &arch,
-                bool assemble, F seen) {
+                const Assembler *assembler, F seen) {
   std::vector<CompiledCase> done(tests.size());
   llvm::parallelFor(0, tests.size(), [&](size_t at) {
-    done[at] = compileCase(tests[at], arch, 0, assemble);
+    done[at] = compileCase(tests[at], arch, 0, assembler);
   });
   for (size_t at = 0; at < tests.size(); ++at) {
     if (!done[at].image)
@@ -53,7 +53,7 @@ TEST_CASE(
   for (TestCase &test : cases())
     if (!test.problem.mlir.empty() && tests.size() < 15)
       tests.push_back(std::move(test));
-  compileAll(tests, "sm_80", false,
+  compileAll(tests, "sm_80", nullptr,
              [](const TestCase &test, const KernelImage &image) {
                CHECK(image.ptx.find(".entry " + image.name) !=
                      std::string::npos);
@@ -68,23 +68,24 @@ TEST_CASE("compile: all kernels of the GPU tests", "[.][all]") {
   for (TestCase &test : cases())
     tests.push_back(std::move(test));
   auto ignore = [](const TestCase &, const KernelImage &) {};
-  compileAll(kernelsOf(std::move(tests)), "sm_80", false, ignore);
+  compileAll(kernelsOf(std::move(tests)), "sm_80", nullptr, ignore);
   for (std::string arch : {"sm_75", "sm_86", "sm_89", "sm_90"})
     compileAll(
         kernelsOf(gpuDraws(1000, 24,
                            {.withBF16 = arch != "sm_75", .smallTiles = true})),
-        arch, false, ignore);
+        arch, nullptr, ignore);
 }
 
 // Hidden, for development (many minutes): through ptxas as well.
 TEST_CASE("compile: all kernels of the GPU tests assemble", "[.][assemble]") {
-  if (findPtxas().empty())
+  std::unique_ptr<Assembler> assembler = findAssembler();
+  if (!assembler)
     FLASHC_SKIP("no ptxas");
   std::vector<TestCase> tests = gpuDraws(0, 512, {.kernels = 192});
   for (TestCase &test : cases())
     tests.push_back(std::move(test));
   int spilling = 0;
-  compileAll(kernelsOf(std::move(tests)), "sm_80", true,
+  compileAll(kernelsOf(std::move(tests)), "sm_80", assembler.get(),
              [&](const TestCase &test, const KernelImage &image) {
                if (image.manifest.spillBytes > 0 && ++spilling)
                  std::cout << "spills " << image.manifest.spillBytes
@@ -95,5 +96,5 @@ TEST_CASE("compile: all kernels of the GPU tests assemble", "[.][assemble]") {
     compileAll(
         kernelsOf(gpuDraws(1000, 24,
                            {.withBF16 = arch != "sm_75", .smallTiles = true})),
-        arch, true, [](const TestCase &, const KernelImage &) {});
+        arch, assembler.get(), [](const TestCase &, const KernelImage &) {});
 }

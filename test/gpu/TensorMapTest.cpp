@@ -88,7 +88,7 @@ int64_t slabsOf(int64_t headDim) {
 }
 
 KernelImage copyBox(int64_t headDim) {
-  KernelImage image{"copy_box", "sm_90a", kCopyBox, "", {}};
+  KernelImage image{"copy_box", "sm_90a", kCopyBox, "", {}, ""};
   bool slabs = headDim % kBoxColumns == 0;
   replace(image.ptx, "BYTES",
           std::to_string(2 * kSlabWords * slabsOf(headDim)));

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Check that every program in a folder needs shared libraries of glibc only, none newer than Debian 12's.
+"""Check that a library, or every program in a folder, needs shared libraries of glibc only, none newer than Debian 12's.
 
-usage: check_binaries.py FOLDER
+usage: check_binaries.py FOLDER_OR_LIBRARY
 """
 
 import os
@@ -25,7 +25,7 @@ def problems(program):
 
 def main():
     folder = sys.argv[1]
-    programs = sorted(entry.path for entry in os.scandir(folder) if entry.is_file())
+    programs = [folder] if os.path.isfile(folder) else sorted(entry.path for entry in os.scandir(folder) if entry.is_file())
     found = [problem for program in programs for problem in problems(program)]
     for program in programs:
         print(f"{os.path.basename(program)}: {os.path.getsize(program) / 2**20:.1f} MiB")

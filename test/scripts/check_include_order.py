@@ -15,11 +15,14 @@ IRS = ["Dialect/Attn/IR", "Dialect/Tile/IR", "Dialect/Warp/IR"]
 TRANSFORMS = ["Dialect/Attn/Transforms", "Dialect/Tile/Transforms", "Dialect/Warp/Transforms"]
 TARGETS = ["Target/NVPTX", "Target/CPU"]
 CONVERSIONS = ["Conversion/AttnToTile", "Conversion/TileToWarp", "Conversion/WarpToNVVM", "Conversion/TileToCPU"]
-NO_MLIR = {"Support", "Reference", "Runtime"}
+# The public API: for programs that have no LLVM.
+PUBLIC = {"flashc.h", "flashc.hpp", "score.hpp"}
+NO_MLIR = {"Support", "Reference", "Cache", "Runtime"}
 
 ROWS = {
     "Support": [],
     "Reference": ["Support"],
+    "Cache": ["Support"],
     "Runtime": ["Support"],
     "Dialect/Attn/IR": ["Support"],
     "Dialect/Tile/IR": ["Support"],
@@ -39,7 +42,7 @@ ROWS = {
     "Target/CPU": ["Support"],
     "Pipelines": ["Support", "Analysis", *IRS, *TRANSFORMS, "Conversion", *CONVERSIONS, *TARGETS],
     "Compiler": ["Support", "Analysis", *IRS, *TRANSFORMS, "Conversion", *CONVERSIONS, *TARGETS, "Pipelines"],
-    "Jit": ["Support", "Runtime", "Compiler"],
+    "Jit": ["Support", "Cache", "Runtime", "Compiler", *TARGETS],
 }
 
 
@@ -70,7 +73,17 @@ def includes_of(text):
             yield number, "mlir", spelling
 
 
+def check_public(place, text):
+    for number, line in enumerate(text.splitlines(), 1):
+        match = re.match(r'\s*#\s*include\s+[<"](.*?)[>"]', line)
+        if match and "/" in match.group(1) and match.group(1) not in {f"flashc/{name}" for name in PUBLIC}:
+            yield f"{place}:{number}: a public header may include public headers and the standard library, but not {match.group(1)}"
+
+
 def check_file(place, path, text):
+    if path in PUBLIC:
+        yield from check_public(place, text)
+        return
     row = folder_of(path)
     if row is None:
         yield f"{place}: the folder is in no row; give it its place in test/scripts/check_include_order.py"
@@ -90,7 +103,7 @@ def check_tree(root):
     for top in ("lib", "include/flashc"):
         for folder, _, files in sorted(os.walk(os.path.join(root, top))):
             for name in sorted(files):
-                if name.endswith((".h", ".cpp")):
+                if name.endswith((".h", ".hpp", ".cpp")):
                     place = os.path.join(folder, name)
                     path = os.path.relpath(place, os.path.join(root, top))
                     yield from check_file(os.path.relpath(place, root), path, open(place).read())
@@ -98,10 +111,10 @@ def check_tree(root):
 
 def check_itself():
     """A check that cannot fail is none: one include the wrong way in each direction that matters."""
-    wrong = [("Support/A.cpp", '#include "flashc/Runtime/Module.h"'), ("Runtime/A.cpp", '#include "mlir/IR/Builders.h"'),
+    wrong = [("flashc.h", '#include "llvm/ADT/StringRef.h"'), ("flashc.hpp", '#include "flashc/Jit/Kernel.h"'), ("Support/A.cpp", '#include "flashc/Runtime/Module.h"'), ("Runtime/A.cpp", '#include "mlir/IR/Builders.h"'),
              ("Dialect/Tile/IR/A.cpp", '#include "Warp/WarpOps.h.inc"'), ("Other/A.cpp", ""),
              ("Conversion/AttnToTile/A.cpp", '#include "flashc/Dialect/Warp/IR/Warp.h"')]
-    right = [("Compiler/A.cpp", '#include "flashc/Target/NVPTX/PTX.h"'), ("Jit/A.cpp", '#include "flashc/Runtime/M.h"')]
+    right = [("flashc.hpp", '#include "flashc/flashc.h"\n#include <string>'), ("Compiler/A.cpp", '#include "flashc/Target/NVPTX/PTX.h"'), ("Jit/A.cpp", '#include "flashc/Runtime/M.h"')]
     return (all(list(check_file(path, path, text)) for path, text in wrong)
             and not any(list(check_file(path, path, text)) for path, text in right))
 

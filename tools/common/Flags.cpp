@@ -2,6 +2,7 @@
 // never in lib/.
 #include "common/Flags.h"
 
+#include "flashc/Compiler/Tuned.h"
 #include "flashc/Support/Error.h"
 
 #include "llvm/ADT/SmallPtrSet.h"
@@ -27,6 +28,10 @@ static cl::opt<int64_t> headDim("head-dim",
 static cl::opt<int64_t>
     headDimV("head-dim-v", cl::desc("Head dim of V and O; default: --head-dim"),
              cl::value_desc("N"), cl::cat(tools::category()));
+static cl::opt<std::string>
+    kernelName("name", cl::desc("Name of the kernel; default: attention"),
+               cl::value_desc("name"), cl::init("attention"),
+               cl::cat(tools::category()));
 static cl::opt<int64_t>
     heads("heads", cl::desc("Query heads; default: known at run time"),
           cl::value_desc("N"), cl::cat(tools::category()));
@@ -51,6 +56,8 @@ static cl::opt<std::string> mask(
 static cl::opt<bool> kvLengths("kv-lengths",
                                cl::desc("Each batch has its own key length"),
                                cl::cat(tools::category()));
+static cl::opt<bool> noLse("no-lse", cl::desc("The kernel does not write LSE"),
+                           cl::cat(tools::category()));
 static cl::opt<std::string>
     arch("arch", cl::desc("Target: one of --arch=list; default: sm_80"),
          cl::value_desc("target"), cl::init("sm_80"),
@@ -74,11 +81,27 @@ static cl::opt<int64_t> alignment(
     cl::desc("Bytes that addresses and strides of arrays are a multiple of: 2, "
              "4, 8 or 16; default: 16, or what the head dims allow"),
     cl::value_desc("bytes"), cl::cat(tools::category()));
-static cl::opt<int64_t>
-    length("length",
-           cl::desc("Length of the problems that the schedule is chosen for, "
-                    "default: 4096; any length runs"),
-           cl::value_desc("N"), cl::cat(tools::category()));
+static cl::opt<int64_t> length(
+    "length",
+    cl::desc("Length of the problems that the schedule is chosen for, "
+             "default: 4096, and windows count as causal; any length runs"),
+    cl::value_desc("N"), cl::cat(tools::category()));
+
+static cl::opt<std::string>
+    schedule("schedule",
+             cl::desc("The whole schedule, as --emit=tile prints it; default: "
+                      "chosen"),
+             cl::value_desc("#tile.schedule<...>"), cl::cat(tools::category()));
+static cl::opt<std::string>
+    tuned("tuned",
+          cl::desc("Take the schedule that flashc-bench --tune stored for this "
+                   "attention and target, if there is one"),
+          cl::value_desc("file"), cl::cat(tools::category()));
+static cl::opt<std::string>
+    gpu("gpu",
+        cl::desc("With --tuned: the GPU that is meant, such as 'NVIDIA H200'; "
+                 "default: the one here, else any"),
+        cl::value_desc("name"), cl::cat(tools::category()));
 
 static cl::opt<bool> backward("backward",
                               cl::desc("Gradients (on the CPU, so far)"),
@@ -118,12 +141,13 @@ llvm::StringRef tools::inputFile() { return input; }
 
 llvm::Expected<AttentionSpec> tools::specFromFlags() {
   for (llvm::StringRef flag : {"head-dim", "head-dim-v", "heads", "kv-heads",
-                               "scale", "mask", "kv-lengths"})
+                               "scale", "mask", "kv-lengths", "name", "no-lse"})
     if (!input.empty() && isGiven(flag))
       return makeError("both '{}' and --{} describe the attention; give one of "
                        "them",
                        input.getValue(), flag.str());
   AttentionSpec spec;
+  spec.name = kernelName;
   spec.headDim = headDim;
   spec.valueHeadDim = headDimV;
   spec.heads = heads;
@@ -134,6 +158,7 @@ llvm::Expected<AttentionSpec> tools::specFromFlags() {
     spec.scale = scale;
   spec.mask = mask;
   spec.kvLengths = kvLengths;
+  spec.withLse = !noLse;
   return spec;
 }
 
@@ -159,7 +184,26 @@ CompileOptions tools::optionsFromFlags() {
   options.length = length;
   options.backward = backward;
   options.deterministic = deterministic;
+  options.schedule = schedule;
   return options;
+}
+
+llvm::Expected<CompileOptions> tools::withTuned(mlir::ModuleOp module,
+                                                const CompileOptions &options,
+                                                llvm::StringRef here) {
+  if (tuned.empty())
+    return options;
+  llvm::Expected<TunedSchedules> schedules = TunedSchedules::read(tuned);
+  if (!schedules)
+    return schedules.takeError();
+  llvm::Expected<TunedChoice> choice = chooseTuned(
+      module, options, *schedules, gpu.empty() ? here : llvm::StringRef(gpu));
+  if (!choice)
+    return choice.takeError();
+  if (!choice->remark.empty())
+    llvm::WithColor::remark(llvm::errs(), program)
+        << "'" << tuned << "': " << choice->remark << '\n';
+  return choice->options;
 }
 
 int tools::fail(llvm::Error error) {

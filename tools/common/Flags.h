@@ -28,6 +28,14 @@ CompileOptions optionsFromFlags();
 /// Fails if one of `flags` is given without --backward.
 llvm::Error checkBackwardFlags(llvm::ArrayRef<llvm::StringRef> flags);
 
+/// The options with the schedule that the file of --tuned has for the module;
+/// `gpu` is the GPU's name, empty where there is none: then --gpu says it.
+/// Where the file has no entry, a remark on standard error says so. Without
+/// --tuned, the options.
+llvm::Expected<CompileOptions> withTuned(mlir::ModuleOp module,
+                                         const CompileOptions &options,
+                                         llvm::StringRef gpu);
+
 /// `program: error: text` on standard error; 1, the exit code.
 int fail(llvm::Error error);
 

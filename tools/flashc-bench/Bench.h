@@ -2,74 +2,82 @@
 #ifndef FLASHC_TOOLS_FLASHC_BENCH_BENCH_H
 #define FLASHC_TOOLS_FLASHC_BENCH_BENCH_H
 
-#include "flashc/Reference/Problem.h"
-#include "flashc/Runtime/Module.h"
+#include "Arrays.h"
 
-#include <algorithm>
+#include "common/ProgressBar.h"
+
+#include "flashc/Analysis/Candidates.h"
+#include "flashc/Compiler/Tuned.h"
+
 #include <map>
 
 namespace flashc {
 
-inline constexpr int64_t kTokens = 16384;
-inline constexpr int64_t kWidth = 2048; // heads * head dim
-
-/// One problem of the grid.
-struct Cell {
-  std::string dtype; // fp16 or bf16
-  int64_t dim, length;
-  bool causal;
-  int64_t batch() const { return std::max<int64_t>(kTokens / length, 1); }
-  int64_t heads() const { return std::max<int64_t>(kWidth / dim, 1); }
-  double flops() const {
-    return 4.0 * batch() * heads() * length * length * dim / (causal ? 2 : 1);
-  }
-};
-
-/// A candidate: the text and what it says.
+/// A choice of tiles: the text and what it says.
 struct Tiles {
   std::string text, tiles;
   int64_t stages = 0, warps = 0;
+  /// Whether a tuned schedule is taken where there is one ("auto").
+  bool mayBeTuned = false;
 };
 
-/// Arrays in layout bshd, used again by every cell of the same size and type:
-/// the shape of a cell is only another way to count the same numbers.
-struct Arrays {
-  reference::AttentionProblem problem;
-  DeviceBuffer buffers[4], lse;
-  std::vector<ArrayArg> args;
-};
+/// Best of 3 rounds of 12 back-to-back launches after 3 to warm up, in
+/// milliseconds a launch.
+llvm::Expected<double> timeKernel(const Device &device, const Module &module,
+                                  llvm::ArrayRef<ArrayArg> args);
+
+/// At most `most` schedules for the cell, as `listSchedules` ranks them.
+llvm::Expected<std::vector<Candidate>>
+listCandidates(const Cell &cell, const CompileOptions &options, size_t most);
+
+/// First line of the output.
+inline constexpr llvm::StringLiteral kHeader =
+    "impl,dtype,dir,hdim,seqlen,batch,heads,causal,ms,tflops,first_call_s,"
+    "hdim_v,kv_heads,mask,score";
 
 class Bench {
 public:
-  Bench(const Device &device, std::string arch, bool check)
-      : device(device), arch(std::move(arch)), check(check) {}
-  /// Time each candidate and print its line; a candidate that cannot run prints
-  /// nan, and why on standard error.
-  llvm::Error run(const Cell &cell, const std::vector<Tiles> &candidates);
+  /// `tuned`, if given, has schedules for "auto".
+  Bench(const Device &device, std::string arch, bool check,
+        const TunedSchedules *tuned = nullptr)
+      : device(device), arch(std::move(arch)), check(check), tuned(tuned) {}
+  /// Time each candidate and print its line; what cannot run (a candidate that
+  /// does not compile, arrays that do not fit the device) prints nan, and why
+  /// as a note.
+  llvm::Error run(const Cell &cell, const std::vector<Tiles> &candidates,
+                  tools::ProgressBar *bar = nullptr);
+  /// Time at most `most` schedules of the cell, print their table and put the
+  /// fastest into `schedules`. The bar is moved on 2 * `most` steps. False
+  /// where none could run or one gave a wrong result.
+  llvm::Expected<bool> tuneCell(const Cell &cell, size_t most,
+                                TunedSchedules &schedules,
+                                tools::ProgressBar &bar);
 
 private:
-  llvm::Error runOne(const Cell &cell, const Tiles &candidate,
-                     const std::string &impl, const Arrays &arrays);
-  /// Compiled once; null, with the reason on standard error, if it cannot be.
+  struct Times {
+    double ms, first; // milliseconds a launch; seconds to the first result
+  };
+  llvm::Expected<Times> runOne(const Cell &cell, const Tiles &candidate,
+                               const std::string &key, const Arrays &arrays);
+  /// Compiled once; null, with the reason as a note, if it cannot be.
   const Module *find(const std::string &key, const Cell &cell,
                      const Tiles &candidate);
   llvm::Expected<KernelImage> compile(const Cell &cell, const Tiles &candidate);
   llvm::Expected<const Module *> load(const std::string &key, const Cell &cell,
                                       const Tiles &candidate);
+  /// The arrays of the cell's type, with room for it.
   llvm::Expected<Arrays *> prepare(const Cell &cell);
-  llvm::Error upload(reference::Element element, int64_t count, Arrays &arrays);
-  llvm::Expected<double> time(const Module &module,
-                              llvm::ArrayRef<ArrayArg> args);
-  llvm::Error checkResult(const Arrays &arrays, const std::string &what);
-  /// Standard normal numbers; the period is prime, so rows do not repeat.
-  static void fill(reference::HostTensor &tensor, size_t start);
+  void note(const std::string &text);
+  void print(const Cell &cell, const std::string &impl, Times times);
 
   const Device &device;
   std::string arch;
   bool check;
+  const TunedSchedules *tuned;
+  tools::ProgressBar *bar = nullptr;
   std::map<std::string, Module> modules; // by PTX
   std::map<std::string, const Module *> kernels;
-  std::map<std::pair<std::string, int64_t>, Arrays> allArrays;
+  std::map<std::string, Arrays> allArrays; // by type
 };
 
 } // namespace flashc

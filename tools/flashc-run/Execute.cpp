@@ -2,6 +2,7 @@
 // arrays, time it if asked.
 #include "Execute.h"
 #include "Progress.h"
+#include "common/Flags.h"
 
 #include "flashc/Runtime/Module.h"
 #include "flashc/Support/Error.h"
@@ -87,9 +88,12 @@ llvm::Expected<Results> tools::runOnCPU(Inputs &inputs, CompileOptions options,
                                         bool time) {
   options.arch = "cpu";
   options.vectorBits = hostVectorBits();
+  llvm::Expected<CompileOptions> tuned = withTuned(*inputs.module, options, "");
+  if (!tuned)
+    return tuned.takeError();
   llvm::Expected<std::unique_ptr<CpuKernel>> kernel = [&] {
     Progress progress("compiling");
-    return compileToCPU(*inputs.module, options);
+    return compileToCPU(*inputs.module, *tuned);
   }();
   if (!kernel)
     return kernel.takeError();
@@ -111,29 +115,6 @@ llvm::Expected<Results> tools::runOnCPU(Inputs &inputs, CompileOptions options,
     return timing.takeError();
   results.timing = *timing;
   return results;
-}
-
-/// The newest arch whose code the device can run.
-static llvm::Expected<std::string> archFor(const Device &device) {
-  std::string best;
-  int newest = 0;
-  for (llvm::StringRef arch : knownArchs()) {
-    llvm::Expected<TargetInfo> target = lookupTarget(arch);
-    if (!target)
-      return target.takeError();
-    // Code with roles (sm_90a) runs on its own generation alone.
-    bool runs = target->hasRoles ? target->sm == device.sm()
-                                 : target->sm <= device.sm();
-    if (!target->isCPU && runs && target->sm >= newest) {
-      newest = target->sm;
-      best = arch.str();
-    }
-  }
-  if (best.empty())
-    return makeError("device '{}' is sm_{}, but the oldest known target is "
-                     "sm_75; run with --target=cpu",
-                     device.name(), device.sm());
-  return best;
 }
 
 namespace {
@@ -191,7 +172,7 @@ llvm::Expected<Results> tools::runOnCUDA(Inputs &inputs, CompileOptions options,
   if (!device)
     return device.takeError();
   if (!archGiven) {
-    llvm::Expected<std::string> arch = archFor(**device);
+    llvm::Expected<std::string> arch = newestArchFor((*device)->sm());
     if (!arch)
       return arch.takeError();
     options.arch = *arch;
@@ -199,9 +180,13 @@ llvm::Expected<Results> tools::runOnCUDA(Inputs &inputs, CompileOptions options,
   if (options.length == 0) // dimension 2: rows of Q, rows of K
     options.length =
         std::max(inputs.queryView().shape[2], inputs.keyView().shape[2]);
+  llvm::Expected<CompileOptions> tuned =
+      withTuned(*inputs.module, options, (*device)->name());
+  if (!tuned)
+    return tuned.takeError();
   llvm::Expected<KernelImage> image = [&] {
     Progress progress("compiling");
-    return compileToGPU(*inputs.module, options);
+    return compileToGPU(*inputs.module, *tuned);
   }();
   if (!image)
     return image.takeError();

@@ -1,27 +1,45 @@
 // flashc: compile a description of attention, stop at any stage, explain.
 #include "SupportMatrix.h"
+#include "common/Environment.h"
 #include "common/Flags.h"
 
 #include "flashc/Compiler/Explain.h"
 #include "flashc/Support/Error.h"
 #include "flashc/Support/File.h"
-#include "flashc/Target/NVPTX.h"
+#include "flashc/Support/KernelFile.h"
+#include "flashc/Target/NVPTX/Assembler.h"
 
 #include "llvm/Support/InitLLVM.h"
+#include "llvm/Support/Path.h"
 #include "llvm/Support/Process.h"
 
 using namespace flashc;
 using namespace flashc::tools;
 namespace cl = llvm::cl;
 
-static cl::opt<std::string> emit(
-    "emit",
-    cl::desc("What to write: attn, tile, warp, llvm, ptx, cubin or manifest; "
-             "default: ptx, for the CPU llvm"),
-    cl::value_desc("stage"), cl::cat(category()));
+static cl::opt<std::string>
+    emit("emit",
+         cl::desc("What to write: attn, tile, warp, llvm, ptx, cubin, manifest "
+                  "or header; "
+                  "default: ptx, for the CPU llvm"),
+         cl::value_desc("stage"), cl::cat(category()));
+static cl::opt<AssemblerKind> assemblerFlag(
+    "assembler", cl::desc("What makes a cubin of the PTX; default: auto"),
+    cl::values(clEnumValN(AssemblerKind::Auto, "auto",
+                          "nvPTXCompiler if it is there, else ptxas"),
+               clEnumValN(AssemblerKind::NvPTXCompiler, "nvptxcompiler",
+                          "ptxas as a library in this process"),
+               clEnumValN(AssemblerKind::Ptxas, "ptxas",
+                          "on PATH or under /usr/local/cuda")),
+    cl::init(AssemblerKind::Auto), cl::cat(category()));
 static cl::opt<std::string> output("o", cl::desc("File to write; default: -"),
                                    cl::value_desc("file"), cl::init("-"),
                                    cl::cat(category()));
+static cl::opt<bool> manifestFlag(
+    "manifest",
+    cl::desc("Write the manifest beside the PTX or cubin of -o, as NAME.json, "
+             "for flashc_load"),
+    cl::cat(category()));
 static cl::opt<bool>
     explainFlag("explain", cl::desc("Print tiles, memory, costs and bounds"),
                 cl::cat(category()));
@@ -100,6 +118,45 @@ static llvm::Expected<Stage> chosenStage(const CompileOptions &options) {
                    emit.getValue(), known);
 }
 
+static llvm::Expected<std::unique_ptr<Assembler>> chosenAssembler() {
+  return openAssembler({assemblerFlag, findPtxCompiler(), findPtxas()});
+}
+
+/// The assembler that a stage needs, or would like to have.
+static llvm::Expected<std::unique_ptr<Assembler>> assemblerFor(Stage stage) {
+  if (stage != Stage::Cubin && stage != Stage::Header)
+    return nullptr;
+  llvm::Expected<std::unique_ptr<Assembler>> chosen = chosenAssembler();
+  if (chosen && !*chosen && stage == Stage::Cubin)
+    return makeError(
+        "cannot make a cubin: ptxas is neither on PATH nor in "
+        "/usr/local/cuda/bin; install the CUDA toolkit or emit ptx instead");
+  return chosen;
+}
+
+/// NAME.cubin or NAME.ptx, and NAME.json.
+static llvm::Error emitWithManifest(mlir::ModuleOp module,
+                                    const CompileOptions &options, Stage stage,
+                                    const Assembler *assembler) {
+  std::string suffix = "." + stageName(stage).str();
+  if (stage != Stage::PTX && stage != Stage::Cubin)
+    return makeError("--manifest is given with --emit={}, but goes with ptx or "
+                     "cubin; emit one of them",
+                     stageName(stage).str());
+  if (llvm::sys::path::extension(output) != suffix)
+    return makeError("--manifest writes NAME{} and NAME.json, but -o is '{}'; "
+                     "give a name that ends in {}",
+                     suffix, output.getValue(), suffix);
+  llvm::Expected<KernelImage> image = compileToGPU(module, options, assembler);
+  if (!image)
+    return image.takeError();
+  if (stage == Stage::Cubin)
+    image->ptx.clear();
+  llvm::SmallString<128> path(output);
+  llvm::sys::path::replace_extension(path, "json");
+  return writeKernelFiles(path.str().str(), *image);
+}
+
 static llvm::Error emitTo(mlir::ModuleOp module,
                           const CompileOptions &options) {
   llvm::Expected<Stage> stage = chosenStage(options);
@@ -110,7 +167,13 @@ static llvm::Error emitTo(mlir::ModuleOp module,
     return makeError(
         "--emit=cubin writes binary data, but standard output is a "
         "terminal; give -o FILE");
-  llvm::Expected<std::string> text = emitStage(module, options, *stage);
+  llvm::Expected<std::unique_ptr<Assembler>> assembler = assemblerFor(*stage);
+  if (!assembler)
+    return assembler.takeError();
+  if (manifestFlag)
+    return emitWithManifest(module, options, *stage, assembler->get());
+  llvm::Expected<std::string> text =
+      emitStage(module, options, *stage, assembler->get());
   if (!text)
     return text.takeError();
   if (output != "-")
@@ -123,8 +186,11 @@ static llvm::Error emitTo(mlir::ModuleOp module,
 static llvm::Expected<Manifest> fullManifest(mlir::ModuleOp module,
                                              const CompileOptions &options) {
   if (options.arch != "cpu") {
+    llvm::Expected<std::unique_ptr<Assembler>> assembler = chosenAssembler();
+    if (!assembler)
+      return assembler.takeError();
     llvm::Expected<KernelImage> image =
-        compileToGPU(module, options, !findPtxas().empty());
+        compileToGPU(module, options, assembler->get());
     if (!image)
       return image.takeError();
     return image->manifest;
@@ -207,6 +273,10 @@ static llvm::Error runFlashc() {
   if (explainFlag && options.backward)
     return makeError("--explain knows nothing of gradients yet; leave it or "
                      "--backward out");
+  llvm::Expected<CompileOptions> tuned = withTuned(**module, options, "");
+  if (!tuned)
+    return tuned.takeError();
+  options = *tuned;
   if (explainFlag)
     if (llvm::Error error = explainTo(**module, options))
       return error;

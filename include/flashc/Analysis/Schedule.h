@@ -26,10 +26,17 @@ struct ScheduleRequest {
   ElementKind element = ElementKind::F16;
   /// Whether scalar code runs on every score: it needs registers of its own.
   bool hasScore = false;
+  /// Whether that code reads positions or captured arrays.
+  bool isPositional = false;
   /// Whether some key blocks are masked: their code needs registers for it.
   bool isMasked = false;
   /// Whether gradients are computed: the CPU only, so far.
   bool isBackward = false;
+  /// The keys that row i sees, i - left to i + right, where the mask is a band;
+  /// -1: no bound on that side. A mask with neither is taken to be causal, and
+  /// so is every mask where `length` is 0: equal masks get equal kernels.
+  int64_t left = -1;
+  int64_t right = -1;
   /// "auto", "paper" or "QxK" (rows of a query block x rows of a key block).
   std::string tiles = "auto";
   /// Depth of the K and V rings, and warps of a block; 0: chosen.
@@ -43,7 +50,7 @@ struct ScheduleRequest {
 };
 
 /// When the accumulator follows a new row maximum, as `#tile.roles` has it.
-enum class RescaleKind { Lazy, Late, Always };
+enum class RescaleKind { Lazy, Late, Always, Test };
 
 /// `#tile.roles` as a plain struct.
 struct RoleChoices {
@@ -54,6 +61,9 @@ struct RoleChoices {
   bool turns = false;
   RescaleKind rescale = RescaleKind::Lazy;
   bool apart = false;
+  bool ahead = false;
+
+  bool operator==(const RoleChoices &) const = default;
 };
 
 /// `#tile.schedule` as a plain struct, with what it was found to need.

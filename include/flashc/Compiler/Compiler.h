@@ -15,6 +15,7 @@
 #include "flashc/Support/TargetInfo.h"
 #include "flashc/Target/CPU.h"
 #include "flashc/Target/CPU/Program.h"
+#include "flashc/Target/NVPTX/Assembler.h"
 
 #include "llvm/ADT/ArrayRef.h"
 
@@ -25,10 +26,11 @@ namespace flashc {
 /// Target and overrides of the schedule.
 using CompileOptions = PipelineOptions;
 
-/// What can be looked at, in the order of the way down. LLVM is LLVM IR.
-enum class Stage { Attn, Tile, Warp, LLVM, PTX, Cubin, Manifest };
+/// What can be looked at, in the order of the way down. LLVM is LLVM IR, Header
+/// a C header with the code (see Header.h).
+enum class Stage { Attn, Tile, Warp, LLVM, PTX, Cubin, Manifest, Header };
 
-/// "attn", "tile", "warp", "llvm", "ptx", "cubin", "manifest".
+/// "attn", "tile", "warp", "llvm", "ptx", "cubin", "manifest", "header".
 llvm::StringRef stageName(Stage stage);
 llvm::ArrayRef<Stage> allStages();
 
@@ -50,16 +52,21 @@ struct Lowering {
 llvm::Expected<Lowering> lowerTo(mlir::ModuleOp module,
                                  const CompileOptions &options, Stage stage);
 
-/// The text (or, for Cubin, the bytes) of one stage. Warp, PTX, Cubin and, but
-/// for gradients, Manifest need a GPU target.
-llvm::Expected<std::string>
-emitStage(mlir::ModuleOp module, const CompileOptions &options, Stage stage);
+/// The text (or, for Cubin, the bytes) of one stage. Warp, PTX, Cubin, Header
+/// and, but for gradients, Manifest need a GPU target; Cubin needs an
+/// assembler, and with one Header has a cubin too.
+llvm::Expected<std::string> emitStage(mlir::ModuleOp module,
+                                      const CompileOptions &options,
+                                      Stage stage,
+                                      const Assembler *assembler = nullptr);
 
-/// The kernel with its PTX; with `assemble`, ptxas makes the cubin too and the
+/// The kernel with its PTX; with an assembler, that makes the cubin too and the
 /// manifest says how many registers it took. Fails for the target "cpu".
-llvm::Expected<KernelImage> compileToGPU(mlir::ModuleOp module,
-                                         const CompileOptions &options,
-                                         bool assemble = false);
+/// `progress`, if given, is told each stage before it begins.
+llvm::Expected<KernelImage>
+compileToGPU(mlir::ModuleOp module, const CompileOptions &options,
+             const Assembler *assembler = nullptr,
+             llvm::function_ref<void(Stage)> progress = nullptr);
 
 /// The kernel in this process, for the target "cpu". `manifest`, if given, gets
 /// what the levels decided.

@@ -23,8 +23,21 @@ inline constexpr llvm::StringLiteral kArgumentNameAttr("attn.name");
 /// own: one compilation is one thread, many may run side by side.
 std::unique_ptr<mlir::MLIRContext> makeContext();
 
-/// Attention without a score function, in plain words.
+/// A tensor that a score function reads.
+struct CaptureSpec {
+  std::string name;
+  /// "f16", "bf16", "f32", "i8", "i32" or "i64".
+  std::string dtype;
+  /// Sizes; 0: known at run time.
+  std::vector<int64_t> shape;
+
+  bool operator==(const CaptureSpec &) const = default;
+};
+
+/// Attention in plain words.
 struct AttentionSpec {
+  /// Of the function, and so of the kernel.
+  std::string name = "attention";
   /// D; and Dv, where 0 means D.
   int64_t headDim = 0, valueHeadDim = 0;
   /// Hq and Hkv; 0: known at run time.
@@ -41,10 +54,20 @@ struct AttentionSpec {
   bool kvLengths = false;
   /// Whether the kernel writes the log-sum-exp.
   bool withLse = true;
+  /// Batch, queries and keys that the kernel is for alone; 0: any.
+  int64_t batch = 0, queries = 0, keys = 0;
+  /// The score region of `attn.forward` without its braces, empty for none:
+  /// `^bb0(%s: f32, %b: index, %h: index, %i: index, %j: index, ...):` with an
+  /// argument for each capture, operations, and `attn.yield`.
+  std::string score;
+  std::vector<CaptureSpec> captures;
+
+  bool operator==(const AttentionSpec &) const = default;
 };
 
-/// `func.func @attention` that holds one `attn.forward`; batch and lengths are
-/// dynamic. Fails with the verifier's sentence where the numbers do not fit.
+/// The function that holds one `attn.forward`. Fails with the verifier's
+/// sentence where the numbers do not fit; errors of the score function have the
+/// line within its text.
 llvm::Expected<mlir::OwningOpRef<mlir::ModuleOp>>
 buildAttnModule(const AttentionSpec &spec, mlir::MLIRContext &context);
 

@@ -36,6 +36,9 @@ struct PipelineOptions {
   bool backward = false;
   std::vector<int64_t> gradients;
   bool lseGradient = false, deterministic = false;
+  /// `#tile.schedule<...>` to be taken as it is, if it fits; empty: chosen by
+  /// the fields above.
+  std::string schedule;
   /// Width of a vector register: 128, 256 or 512. CPU only; code that runs here
   /// takes `hostVectorBits()` of flashc/Target/CPU.h.
   int64_t vectorBits = 256;

@@ -38,7 +38,8 @@ struct GradientReport {
 /// every P and dS rounded once to the element type as independent errors (2u,
 /// over four standard deviations); D with such an error in each element of O,
 /// which is what a forward stores; and f32 roundings of scores, dP and D at the
-/// size of the terms that they are made of. Elements of captures likewise, with
+/// size of the terms that they are made of, with a few more for a score
+/// function. Elements of captures likewise, with
 /// the sum in f32 on top, and rounded to `captureRoundoff` at the end. Over all
 /// rows of dQ, dK and dV each, rms(error) is at most 2 rms(unfused error) plus
 /// the rms of the rounding.

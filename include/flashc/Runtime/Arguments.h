@@ -18,6 +18,8 @@ struct ArrayArg {
   llvm::SmallVector<int64_t, 4> shape;
   /// In elements; may be left empty for contiguous arrays.
   llvm::SmallVector<int64_t, 4> strides;
+
+  bool operator==(const ArrayArg &) const = default;
 };
 
 /// Parameters in the order and the sizes that the kernel has them.

@@ -37,10 +37,19 @@ private:
   size_t bytes = 0;
 };
 
-/// One GPU with its primary context, which `open` makes current on the calling
-/// thread; other threads call `makeCurrent` first.
+/// One GPU with one of its contexts.
 class Device {
 public:
+  /// The GPU of this number with its primary context, or, with `context`, the
+  /// caller's own context and its GPU; the caller keeps it alive. Leaves
+  /// current what is current. Fails where there is no GPU of that number, or no
+  /// context.
+  static llvm::Expected<std::unique_ptr<Device>>
+  attach(std::shared_ptr<const cuda::Driver> driver, int ordinal,
+         cuda::ContextHandle context = nullptr);
+
+  /// `attach` to the primary context, and make it current on the calling
+  /// thread; other threads call `makeCurrent` first.
   /// Fails where there is no driver, no GPU of that number, or no context.
   static llvm::Expected<std::unique_ptr<Device>> open(int ordinal = 0);
   static llvm::Expected<std::unique_ptr<Device>>
@@ -55,6 +64,12 @@ public:
   /// Most bytes of shared memory that one block may ask for.
   int64_t sharedBytesPerBlock() const { return sharedBytes; }
   const cuda::Driver &driver() const { return *api; }
+
+  class Current;
+
+  /// Success where the device can read memory at this address: its own, that of
+  /// another GPU, pinned host memory, or any where it reads all.
+  llvm::Error checkReadable(cuda::Pointer address) const;
 
   llvm::Error makeCurrent() const;
   /// Wait for everything launched; reports errors of earlier launches.
@@ -73,14 +88,33 @@ public:
 private:
   Device() = default;
   llvm::Error describe();
+  llvm::Error findContextDevice();
   llvm::Expected<int> attribute(int which) const;
 
   std::shared_ptr<const cuda::Driver> api;
   cuda::DeviceHandle handle = 0;
   cuda::ContextHandle context = nullptr;
+  bool ownsContext = false;
   std::string deviceName;
   int smVersion = 0, multiprocessors = 0;
+  bool readsAllMemory = false;
   int64_t sharedBytes = 0;
+};
+
+/// The device's context is current on this thread as long as the object lives;
+/// what was current before is so again after it.
+class Device::Current {
+public:
+  explicit Current(const Device &device);
+  ~Current();
+  Current(const Current &) = delete;
+  /// What the driver said.
+  llvm::Error check() const;
+
+private:
+  const Device &device;
+  cuda::Result result = 0;
+  bool pushed = false;
 };
 
 } // namespace flashc

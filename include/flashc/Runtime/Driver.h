@@ -42,6 +42,10 @@ using Pointer = uint64_t; // CUdeviceptr
     (ContextHandle *, DeviceHandle))                                           \
   X(primaryCtxRelease, cuDevicePrimaryCtxRelease_v2, (DeviceHandle))           \
   X(ctxSetCurrent, cuCtxSetCurrent, (ContextHandle))                           \
+  X(ctxGetCurrent, cuCtxGetCurrent, (ContextHandle *))                         \
+  X(ctxPushCurrent, cuCtxPushCurrent_v2, (ContextHandle))                      \
+  X(ctxPopCurrent, cuCtxPopCurrent_v2, (ContextHandle *))                      \
+  X(ctxGetDevice, cuCtxGetDevice, (DeviceHandle *))                            \
   X(ctxSynchronize, cuCtxSynchronize, ())                                      \
   X(memAlloc, cuMemAlloc_v2, (Pointer *, size_t bytes))                        \
   X(memFree, cuMemFree_v2, (Pointer))                                          \
@@ -49,6 +53,15 @@ using Pointer = uint64_t; // CUdeviceptr
   X(memcpyHtoD, cuMemcpyHtoD_v2, (Pointer, const void *, size_t bytes))        \
   X(memcpyDtoH, cuMemcpyDtoH_v2, (void *, Pointer, size_t bytes))              \
   X(memsetD8, cuMemsetD8_v2, (Pointer, unsigned char, size_t count))           \
+  X(memsetD8Async, cuMemsetD8Async,                                            \
+    (Pointer, unsigned char, size_t count, StreamHandle))                      \
+  X(pointerGetAttribute, cuPointerGetAttribute,                                \
+    (void *value, int attribute, Pointer))                                     \
+  X(streamCreate, cuStreamCreate, (StreamHandle *, unsigned flags))            \
+  X(streamDestroy, cuStreamDestroy_v2, (StreamHandle))                         \
+  X(streamSynchronize, cuStreamSynchronize, (StreamHandle))                    \
+  X(streamIsCapturing, cuStreamIsCapturing, (StreamHandle, int *status))       \
+  X(exchangeCaptureMode, cuThreadExchangeStreamCaptureMode, (int *mode))       \
   X(moduleLoadDataEx, cuModuleLoadDataEx,                                      \
     (ModuleHandle *, const void *image, unsigned count, int *options,          \
      void **values))                                                           \

@@ -9,11 +9,16 @@
 
 namespace flashc {
 
-/// A loaded kernel. The device must outlive it. Loading and launching from
-/// several threads at once is safe where each has made the device current.
+/// A loaded kernel. The device must outlive it. Any thread may load and launch
+/// at any time, whatever context it has current, and while streams of this or
+/// another thread are captured into a graph.
 ///
 /// Of a persistent kernel, 4096 launches of one module may be under way at
-/// once: each takes the next of that many tile counters in turn.
+/// once: each takes the next of that many tile counters in turn. A launch that
+/// is captured keeps its counter, which replays of one graph use one after the
+/// other; it takes one of 65536 others, so that this many captured launches of
+/// one module may be replayed at once. Two executable graphs made of one
+/// captured graph share its counters and must not run at once.
 class Module {
 public:
   /// Load a cubin if the image has one for exactly this device, else let the
@@ -38,16 +43,17 @@ public:
   int registers() const { return registerCount; }
   int localBytes() const { return spillBytes; }
 
-  /// Check the arrays (see `packArguments`) and launch on `stream`, without
-  /// waiting. A problem without query rows launches nothing. Errors of the
+  /// Check the arrays (see `pack`) and launch on `stream`, without waiting. A
+  /// problem without query rows launches nothing. Errors of the
   /// kernel itself show at the next `Device::synchronize`.
   llvm::Error launch(llvm::ArrayRef<ArrayArg> args,
                      cuda::StreamHandle stream = nullptr) const;
   /// As above, with arguments that `pack` or `packArguments` has made before.
   llvm::Error launch(const PackedArguments &packed,
                      cuda::StreamHandle stream = nullptr) const;
-  /// `packArguments`, and the tensor maps encoded, for launches of this module
-  /// with the same arrays: encoding four takes about a microsecond.
+  /// `packArguments`, a look whether the addresses are those of memory that the
+  /// device reads, and the tensor maps encoded, for launches of this module
+  /// with the same arrays: it takes some microseconds.
   llvm::Expected<PackedArguments> pack(llvm::ArrayRef<ArrayArg> args) const;
 
 private:
@@ -67,15 +73,16 @@ private:
   llvm::Error allocateScratch();
   llvm::Error encode(llvm::ArrayRef<TensorMapDescription> maps,
                      std::vector<EncodedTensorMap> &encoded) const;
+  llvm::Error checkAddresses(llvm::ArrayRef<ArrayArg> args) const;
   uint32_t gridOf(const PackedArguments &packed) const;
 
   /// Device memory of the kernel's own, all zeros between launches: the tile
   /// counters, then a row that arrays without elements are mapped to.
   struct Scratch {
     DeviceBuffer buffer;
-    std::atomic<uint32_t> nextCounter{0};
+    std::atomic<uint32_t> nextCounter{0}, nextCaptured{0};
     cuda::Pointer zeroRow = 0;
-    cuda::Pointer takeCounter();
+    cuda::Pointer takeCounter(bool captured);
   };
 
   const Device *device = nullptr;

@@ -128,6 +128,9 @@ struct KernelImage {
   std::string ptx;
   std::string cubin;
   Manifest manifest;
+  /// What made the cubin, with its version ("nvJitLink 13.0"); empty without
+  /// one.
+  std::string assembler;
 };
 
 } // namespace flashc

@@ -46,6 +46,11 @@ struct TargetInfo {
 /// The archs that `lookupTarget` knows, the CPU first.
 llvm::ArrayRef<llvm::StringRef> knownArchs();
 
+/// The newest of them whose code a GPU of compute capability `sm` / 10 runs:
+/// code with roles (sm_90a) runs on its own generation alone. Fails on GPUs
+/// older than all.
+llvm::Expected<std::string> newestArchFor(int sm);
+
 /// The target called `arch`. `sramOverride` > 0 replaces
 /// `sharedBytesPerBlock`. Fails on an unknown arch, on a negative override and
 /// on one that the GPU does not have. Source of the figures: CUDA C++

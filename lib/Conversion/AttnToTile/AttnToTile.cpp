@@ -10,7 +10,8 @@
 #include "KernelBuilder.h"
 #include "MaskSets.h"
 
-#include "flashc/Analysis/Schedule.h"
+#include "flashc/Analysis/Candidates.h"
+#include "flashc/Conversion/AttnToTile/ScheduleAttr.h"
 #include "flashc/Conversion/Passes.h"
 #include "flashc/Dialect/Attn/IR/Attn.h"
 #include "flashc/Dialect/Tile/IR/Tile.h"
@@ -164,37 +165,33 @@ struct ConvertAttnToTile : impl::ConvertAttnToTileBase<ConvertAttnToTile> {
   LogicalResult convertBackward(func::FuncOp func, attn::BackwardOp op,
                                 tile::ScheduleAttr schedule);
   ScheduleRequest getRequest(attn::AttentionInterface op);
+  llvm::Expected<Schedule> getSchedule(attn::AttentionInterface op,
+                                       const TargetInfo &target);
 };
 
-tile::RolesAttr getRoles(const Schedule &schedule, MLIRContext *context) {
-  if (!schedule.roles)
-    return {};
-  const RoleChoices &roles = *schedule.roles;
-  auto rescale = roles.rescale == RescaleKind::Lazy   ? tile::Rescale::Lazy
-                 : roles.rescale == RescaleKind::Late ? tile::Rescale::Late
-                                                      : tile::Rescale::Always;
-  return tile::RolesAttr::get(context, roles.groups, roles.producerRegisters,
-                              roles.consumerRegisters, roles.overlap,
-                              roles.turns, rescale, roles.apart);
-}
-
 ScheduleRequest ConvertAttnToTile::getRequest(attn::AttentionInterface op) {
-  ScheduleRequest request;
-  request.headDim = op.getHeadDim();
-  request.valueHeadDim = op.getValueHeadDim();
-  Type element = op.getQuery().getType().getElementType();
-  request.element = element.isF16()    ? ElementKind::F16
-                    : element.isBF16() ? ElementKind::BF16
-                                       : ElementKind::F32;
-  request.hasScore = op.hasScore();
-  request.isMasked = op.getMask().has_value() || op.getKvLengths();
-  request.isBackward = isa<attn::BackwardOp>(op);
+  ScheduleRequest request = getScheduleRequest(op);
   request.tiles = tiles;
   request.stages = stages;
   request.warps = warps;
   request.alignment = alignment;
   request.length = length;
   return request;
+}
+
+/// The one that is asked for by its text, else the chosen one.
+llvm::Expected<Schedule>
+ConvertAttnToTile::getSchedule(attn::AttentionInterface op,
+                               const TargetInfo &target) {
+  ScheduleRequest request = getRequest(op);
+  if (schedule.empty())
+    return chooseSchedule(request, target);
+  llvm::Expected<Schedule> asked = parseSchedule(schedule, &getContext());
+  if (!asked)
+    return asked;
+  if (llvm::Error error = checkSchedule(request, *asked, target))
+    return std::move(error);
+  return asked;
 }
 
 LogicalResult ConvertAttnToTile::convertForward(func::FuncOp func,
@@ -244,13 +241,10 @@ LogicalResult ConvertAttnToTile::convert(func::FuncOp func,
   attn::AttentionInterface op = findAttention(func);
   if (!op || failed(checkArguments(func, op)))
     return failure();
-  llvm::Expected<Schedule> schedule = chooseSchedule(getRequest(op), target);
-  if (!schedule)
-    return op->emitOpError() << llvm::toString(schedule.takeError());
-  auto attr = tile::ScheduleAttr::get(&getContext(), schedule->q, schedule->kv,
-                                      schedule->stages, schedule->warps,
-                                      schedule->qInRegisters, schedule->sram,
-                                      getRoles(*schedule, &getContext()));
+  llvm::Expected<Schedule> chosen = getSchedule(op, target);
+  if (!chosen)
+    return op->emitOpError() << llvm::toString(chosen.takeError());
+  tile::ScheduleAttr attr = toAttr(*chosen, &getContext());
   auto forward = dyn_cast<attn::ForwardOp>(op.getOperation());
   if (failed(forward
                  ? convertForward(func, forward, attr)

@@ -13,6 +13,7 @@
 
 #include "flashc/Dialect/Tile/IR/BuildMap.h"
 
+#include "mlir/IR/Matchers.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -24,6 +25,9 @@ constexpr int64_t kColumnStep = 16;
 /// Rows of a key block where a tile is computed again: the least that a tensor
 /// core takes.
 constexpr int64_t kRedoKeys = 16;
+/// Factors of scores that the softmax takes as its scale lie between this and
+/// its reciprocal: far from where a product with it would leave f32.
+constexpr float kLargestScale = 0x1p64f;
 
 class KernelBuilder {
 public:
@@ -56,11 +60,14 @@ private:
              Value limit);
   Value castTile(Value input, Type type);
   SmallVector<Value> buildStep(Value block, ValueRange carried);
+  void loadQueries();
   Value buildScores(Value keys, Value firstKey);
   Value buildScoreFunction(Value scores, Value firstKey);
-  /// The softmax's scale: the op's, or 1 where a score function comes between.
+  std::pair<Value, float> splitScore();
+  /// The softmax's scale: the op's, or what a score function ends in.
   FloatAttr softmaxScale() {
-    return b.getF32FloatAttr(op.hasScore() ? 1.0f : float(op.getScaleValue()));
+    return b.getF32FloatAttr(op.hasScore() ? splitScore().second
+                                           : float(op.getScaleValue()));
   }
 
   ImplicitLocOpBuilder &b;
@@ -69,7 +76,8 @@ private:
   const KernelViews &views;
   ArrayRef<IntegerSet> sets;
   Type element;
-  int64_t kv;                // rows of a key block
+  int64_t kv; // rows of a key block
+  bool isRedo = false;
   int64_t headDim, valueDim; // padded
   std::optional<RegionCloner> cloner;
   Value batch, head, keyHead, firstRow, queries, sq, sk, keyLength, limit;
@@ -130,13 +138,34 @@ Value KernelBuilder::castTile(Value input, Type type) {
   })[0];
 }
 
+/// The score region's result as value * factor, with a constant factor that may
+/// be the softmax's scale: it scales each row's maximum with the scores.
+std::pair<Value, float> KernelBuilder::splitScore() {
+  Value score = op.getScore().front().getTerminator()->getOperand(0);
+  auto product = score.getDefiningOp<arith::MulFOp>();
+  if (!product)
+    return {score, 1.0f};
+  Value sides[] = {product.getLhs(), product.getRhs()};
+  for (auto [value, factor] :
+       {std::pair{sides[0], sides[1]}, std::pair{sides[1], sides[0]}}) {
+    FloatAttr constant;
+    if (!matchPattern(factor, m_Constant(&constant)))
+      continue;
+    float c = constant.getValue().convertToFloat();
+    if (c >= 1 / kLargestScale && c <= kLargestScale)
+      return {value, c};
+  }
+  return {score, 1.0f};
+}
+
 /// score(scale * s) for each element.
 Value KernelBuilder::buildScoreFunction(Value scores, Value firstKey) {
   auto body = [&](ValueRange args) {
     Value scale = tile::buildF32(b, float(op.getScaleValue()));
     Value scaled = arith::MulFOp::create(b, args[0], scale);
     Value scalars[] = {scaled, batch, head, args[1], args[2]};
-    return SmallVector<Value>{cloner->clone(op.getScore().front(), scalars)};
+    return SmallVector<Value>{
+        cloner->clone(op.getScore().front(), scalars, splitScore().first)};
   };
   return tile::buildMap(b, scores.getType(), scores, {firstRow, firstKey},
                         body)[0];
@@ -162,6 +191,8 @@ Value KernelBuilder::buildScores(Value keys, Value firstKey) {
 SmallVector<Value> KernelBuilder::buildStep(Value block, ValueRange carried) {
   Value acc = carried[0], rowMax = carried[1], rowSum = carried[2];
   Value firstKey = arith::MulIOp::create(b, block, index(kv));
+  if (isRedo) // from the cache each time: registers are short
+    loadQueries();
   Value keys = load(views.key, keyHead, firstKey, kv, headDim, limit);
   Value scores = buildScores(keys, firstKey);
   auto update = tile::SoftmaxUpdateOp::create(
@@ -184,10 +215,16 @@ SmallVector<Value> KernelBuilder::buildStep(Value block, ValueRange carried) {
   return {next, update.getNewMax(), update.getNewSum()};
 }
 
+void KernelBuilder::loadQueries() {
+  queries =
+      load(views.query, head, firstRow, schedule.getQ(), headDim, Value());
+}
+
 /// The loop over all key blocks: (O, LSE), both f32.
 std::pair<Value, Value> KernelBuilder::buildAttention() {
   int64_t q = schedule.getQ();
-  queries = load(views.query, head, firstRow, q, headDim, Value());
+  if (!isRedo)
+    loadQueries();
   Value blocks = arith::DivUIOp::create(
       b, arith::AddIOp::create(b, keyLength, index(kv - 1)), index(kv));
   Value noMax =
@@ -208,28 +245,18 @@ std::pair<Value, Value> KernelBuilder::buildAttention() {
 
 /// Kernels with roles copy and multiply without a look at what is masked, so
 /// that NaN and infinity there spoil a row, as do exponents past f32's whole
-/// numbers. Where the rows' sum of O is not finite, they are computed again, in
+/// numbers. Where O is not finite, its rows are computed again, in
 /// small blocks and with care.
 std::pair<Value, Value> KernelBuilder::buildRedo(Value output, Value lse) {
-  Value zero = tile::buildSplat(b, {schedule.getQ()}, 0.0f);
-  Value sums = tile::ReduceOp::create(b, tile::ReduceKind::Add, output, zero,
-                                      /*deferred=*/true);
-  sums = tile::CollectOp::create(b, zero.getType(), sums);
-  Type rows = cast<RankedTensorType>(zero.getType()).clone(b.getI1Type());
-  Value spoilt = tile::buildMap(b, rows, sums, {}, [&](ValueRange x) {
-    Value infinity = tile::buildF32(b, std::numeric_limits<float>::infinity());
-    return SmallVector<Value>{arith::CmpFOp::create(
-        b, arith::CmpFPredicate::UGE, math::AbsFOp::create(b, x[0]), infinity)};
-  })[0];
-  Value any = tile::AnyOp::create(b, b.getI1Type(), spoilt);
+  Value any = tile::AnyNotFiniteOp::create(b, b.getI1Type(), output);
   auto branch =
       scf::IfOp::create(b, TypeRange{output.getType(), lse.getType()}, any,
                         /*withElseRegion=*/true);
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(branch.thenBlock());
   kv = kRedoKeys;
+  isRedo = true;
   auto [again, lseAgain] = buildAttention();
-  kv = schedule.getKv();
   scf::YieldOp::create(b, ValueRange{again, lseAgain});
   b.setInsertionPointToStart(branch.elseBlock());
   scf::YieldOp::create(b, ValueRange{output, lse});

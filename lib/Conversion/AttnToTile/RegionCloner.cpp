@@ -39,6 +39,12 @@ SmallVector<Value> RegionCloner::keepInside(unsigned capture,
 
 Value RegionCloner::clone(Block &region, ValueRange scalars,
                           SmallVectorImpl<Addition> *additions) {
+  return clone(region, scalars, region.getTerminator()->getOperand(0),
+               additions);
+}
+
+Value RegionCloner::clone(Block &region, ValueRange scalars, Value result,
+                          SmallVectorImpl<Addition> *additions) {
   IRMapping mapping;
   unsigned first = scalars.size();
   mapping.map(region.getArguments().take_front(first), scalars);
@@ -62,6 +68,6 @@ Value RegionCloner::clone(Block &region, ValueRange scalars,
       b.clone(inner, mapping);
     }
   }
-  return mapping.lookup(region.getTerminator()->getOperand(0));
+  return mapping.lookup(result);
 }
 } // namespace flashc

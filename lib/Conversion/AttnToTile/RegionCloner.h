@@ -26,6 +26,10 @@ public:
   /// returns what it yields. Additions go to `additions`, in order.
   mlir::Value clone(mlir::Block &region, mlir::ValueRange scalars,
                     llvm::SmallVectorImpl<Addition> *additions = nullptr);
+  /// The same, but returns what became of `result`, a value of the region.
+  mlir::Value clone(mlir::Block &region, mlir::ValueRange scalars,
+                    mlir::Value result,
+                    llvm::SmallVectorImpl<Addition> *additions = nullptr);
 
   mlir::ValueRange getCaptures() const { return captures; }
   /// The last index of each dimension of each captured tensor.

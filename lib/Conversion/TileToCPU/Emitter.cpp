@@ -134,6 +134,10 @@ LogicalResult Emitter::emitOp(Operation *op) {
       .Case([&](tile::ScatterOp op) { return emitScatter(op); })
       .Case([&](tile::ReduceOp op) { return emitReduce(op), success(); })
       .Case([&](tile::AnyOp op) { return emitAny(op), success(); })
+      .Case([&](tile::AnyNotFiniteOp op) {
+        return emitAnyNotFinite(op), success();
+      })
+      .Case([&](tile::AnyAboveOp op) { return emitAnyAbove(op), success(); })
       .Case([&](tile::CollectOp op) {
         // The parts of a sum are one part here.
         Value parts = op.getParts();

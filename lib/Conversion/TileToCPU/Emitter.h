@@ -115,6 +115,12 @@ private:
   Result emitScatter(tile::ScatterOp op);
   void emitReduce(tile::ReduceOp op);
   void emitAny(tile::AnyOp op);
+  void emitAnyAbove(tile::AnyAboveOp op);
+  void emitAnyNotFinite(tile::AnyNotFiniteOp op);
+  /// Whether `test` (row, vector -> vector of i1) holds anywhere in a tile.
+  mlir::Value
+  emitAnyOf(mlir::Value tile,
+            llvm::function_ref<mlir::Value(mlir::Value, mlir::Value)> test);
   Value foldLanes(Value vector, tile::ReduceKind kind);
   Value combine(Value a, Value b, tile::ReduceKind kind);
 

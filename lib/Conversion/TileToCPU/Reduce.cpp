@@ -68,24 +68,93 @@ void Emitter::emitReduce(tile::ReduceOp op) {
 }
 
 void Emitter::emitAny(tile::AnyOp op) {
-  Value rows = readable(op.getRows(), op)->memref;
-  int64_t count = cast<MemRefType>(rows.getType()).getDimSize(0);
+  Value conditions = readable(op.getConditions(), op)->memref;
+  auto type = cast<MemRefType>(conditions.getType());
   VectorType bytes = vectorOf(b.getI8Type());
   Value none = arith::ConstantOp::create(b, b.getZeroAttr(bytes));
-  auto all = scf::ForOp::create(
-      b, index(0), index(count), index(lanes), none,
-      [&](OpBuilder &, Location, Value r, ValueRange carried) {
-        OpBuilder::InsertionGuard guard(b);
-        b.setInsertionPointToStart(r.getParentBlock());
-        Value next = arith::OrIOp::create(b, carried[0], loadVector(rows, r));
-        scf::YieldOp::create(b, next);
-      });
-  Value some = vector::ReductionOp::create(b, vector::CombiningKind::OR,
-                                           all.getResult(0));
+  // The disjunction of what `next` gives for 0, step, .. below `count`.
+  auto disjoin = [&](int64_t count, int64_t step, Value init,
+                     function_ref<Value(Value, Value)> next) -> Value {
+    auto loop = scf::ForOp::create(
+        b, index(0), index(count), index(step), init,
+        [&](OpBuilder &, Location, Value at, ValueRange carried) {
+          OpBuilder::InsertionGuard guard(b);
+          b.setInsertionPointToStart(at.getParentBlock());
+          scf::YieldOp::create(b, next(at, carried[0]));
+        });
+    return loop.getResult(0);
+  };
+  auto disjoinLanes = [&](SmallVector<Value> outer, Value init) {
+    return disjoin(type.getShape().back(), lanes, init,
+                   [&](Value at, Value carried) -> Value {
+                     SmallVector<Value> position = outer;
+                     position.push_back(at);
+                     return arith::OrIOp::create(
+                         b, carried, loadVector(conditions, position));
+                   });
+  };
+  Value all =
+      type.getRank() == 1
+          ? disjoinLanes({}, none)
+          : disjoin(type.getDimSize(0), 1, none, [&](Value row, Value carried) {
+              return disjoinLanes({row}, carried);
+            });
+  Value some = vector::ReductionOp::create(b, vector::CombiningKind::OR, all);
   Value zero = arith::ConstantOp::create(b, b.getI8IntegerAttr(0));
   scalars.map(op.getResult(),
               arith::CmpIOp::create(b, arith::CmpIPredicate::ne, some, zero)
                   .getResult());
+}
+
+Value Emitter::emitAnyOf(Value tile,
+                         llvm::function_ref<Value(Value, Value)> test) {
+  auto type = cast<MemRefType>(tile.getType());
+  auto fold = [&](int64_t end, int64_t step, Value init,
+                  llvm::function_ref<Value(Value, Value)> body) -> Value {
+    auto all = scf::ForOp::create(
+        b, index(0), index(end), index(step), init,
+        [&](OpBuilder &, Location, Value at, ValueRange carried) {
+          OpBuilder::InsertionGuard guard(b);
+          b.setInsertionPointToStart(at.getParentBlock());
+          scf::YieldOp::create(b, body(at, carried[0]));
+        });
+    return all.getResult(0);
+  };
+  VectorType bits = vectorOf(b.getI1Type());
+  Value none = arith::ConstantOp::create(b, b.getZeroAttr(bits));
+  Value some = fold(type.getDimSize(0), 1, none, [&](Value row, Value rows) {
+    return fold(type.getDimSize(1), lanes, rows,
+                [&](Value column, Value to) -> Value {
+                  Value vector = loadVector(tile, {row, column});
+                  return arith::OrIOp::create(b, to, test(row, vector));
+                });
+  });
+  return vector::ReductionOp::create(b, vector::CombiningKind::OR, some);
+}
+
+void Emitter::emitAnyAbove(tile::AnyAboveOp op) {
+  Value tile = readable(op.getScores(), op)->memref;
+  Value limits = readable(op.getLimits(), op)->memref;
+  Type floats = vectorOf(b.getF32Type());
+  Value any = emitAnyOf(tile, [&](Value row, Value scores) -> Value {
+    Value limit = memref::LoadOp::create(b, limits, row);
+    limit = vector::BroadcastOp::create(b, floats, limit);
+    return arith::CmpFOp::create(b, arith::CmpFPredicate::OGT, scores, limit);
+  });
+  scalars.map(op.getResult(), any);
+}
+
+void Emitter::emitAnyNotFinite(tile::AnyNotFiniteOp op) {
+  Value tile = readable(op.getTile(), op)->memref;
+  VectorType floats = vectorOf(b.getF32Type());
+  Value infinity = arith::ConstantOp::create(
+      b,
+      DenseElementsAttr::get(floats, std::numeric_limits<float>::infinity()));
+  Value any = emitAnyOf(tile, [&](Value, Value elements) -> Value {
+    return arith::CmpFOp::create(b, arith::CmpFPredicate::UEQ,
+                                 math::AbsFOp::create(b, elements), infinity);
+  });
+  scalars.map(op.getResult(), any);
 }
 
 } // namespace flashc::cpu

@@ -118,7 +118,22 @@ LogicalResult KernelConverter::convertCollect(tile::CollectOp op) {
 }
 
 LogicalResult KernelConverter::convertAny(tile::AnyOp op) {
-  auto any = warp::AnyOp::create(builder, op.getLoc(), lookup(op.getRows()));
+  auto any =
+      warp::AnyOp::create(builder, op.getLoc(), lookup(op.getConditions()));
+  values.map(op.getResult(), any.getResult());
+  return success();
+}
+
+LogicalResult KernelConverter::convertAnyNotFinite(tile::AnyNotFiniteOp op) {
+  auto any =
+      warp::AnyNotFiniteOp::create(builder, op.getLoc(), lookup(op.getTile()));
+  values.map(op.getResult(), any.getResult());
+  return success();
+}
+
+LogicalResult KernelConverter::convertAnyAbove(tile::AnyAboveOp op) {
+  auto any = warp::AnyAboveOp::create(
+      builder, op.getLoc(), lookup(op.getScores()), lookup(op.getLimits()));
   values.map(op.getResult(), any.getResult());
   return success();
 }

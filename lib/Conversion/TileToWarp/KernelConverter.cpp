@@ -74,6 +74,8 @@ LogicalResult KernelConverter::convertOp(Operation *op) {
       .Case([&](tile::ReduceOp op) { return convertReduce(op); })
       .Case([&](tile::CollectOp op) { return convertCollect(op); })
       .Case([&](tile::AnyOp op) { return convertAny(op); })
+      .Case([&](tile::AnyNotFiniteOp op) { return convertAnyNotFinite(op); })
+      .Case([&](tile::AnyAboveOp op) { return convertAnyAbove(op); })
       .Case([&](tile::ProgramOp op) { return convertProgram(op); })
       .Case([&](tile::ReturnOp op) { return convertReturn(op); })
       .Default([&](Operation *op) { return cloneScalar(op); });

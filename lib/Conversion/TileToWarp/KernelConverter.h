@@ -56,6 +56,8 @@ protected:
   mlir::LogicalResult convertReduce(tile::ReduceOp op);
   mlir::LogicalResult convertCollect(tile::CollectOp op);
   mlir::LogicalResult convertAny(tile::AnyOp op);
+  mlir::LogicalResult convertAnyNotFinite(tile::AnyNotFiniteOp op);
+  mlir::LogicalResult convertAnyAbove(tile::AnyAboveOp op);
 
   /// The types of fragments and buffers for a tile; null, with an error at
   /// `op`, where the tile has no such form.

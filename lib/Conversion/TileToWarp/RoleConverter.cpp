@@ -54,7 +54,8 @@ LogicalResult RoleConverter::createRings() {
       auto type = cast<RankedTensorType>(load.getTile().getType());
       // Rows that are dealt to the groups are released by each alone.
       bool isDealt = type.getDimSize(0) == kernel.getSchedule().getQ();
-      return createRing(op, type.getShape(), type.getElementType(), 1,
+      return createRing(op, type.getShape(), type.getElementType(),
+                        isDealt && roles().getAhead() ? 2 : 1,
                         isDealt ? groups : 1);
     }
     if (auto stream = dyn_cast<tile::StreamOp>(op)) {

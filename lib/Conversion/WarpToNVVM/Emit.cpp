@@ -49,13 +49,18 @@ void KernelEmitter::emitEmit(warp::EmitOp op) {
   Value part = partAddress(op.getBuffer());
   Value barrier = arith::AddIOp::create(b, group, i32(kGroupBarrier));
   auto meet = [&] { asmVoid("bar.sync $0, 128;", "r,~{memory}", barrier); };
+  Value isFirst =
+      arith::CmpIOp::create(b, arith::CmpIPredicate::eq,
+                            arith::AndIOp::create(b, thread, i32(127)), i32(0));
+  // Bytes of its own are read out while the next tile is computed; Q's are due
+  // back at once.
+  bool isApart = !op.getBuffer().getDefiningOp<warp::AliasOp>();
+  if (isApart)
+    callWithCondition(isFirst, [&] { awaitEmitted(); });
   meet(); // nobody reads the part any more
   stageFragment(op, part);
   asmVoid("fence.proxy.async.shared::cta;", "~{memory}", {});
   meet();
-  Value isFirst =
-      arith::CmpIOp::create(b, arith::CmpIPredicate::eq,
-                            arith::AndIOp::create(b, thread, i32(127)), i32(0));
   callWithCondition(isFirst, [&] {
     Value map = tensorMaps[warp::getTensorMapIndex(mapList, op.getView(),
                                                    buffer.getPartRows())];
@@ -80,7 +85,13 @@ void KernelEmitter::emitEmit(warp::EmitOp op) {
                 "l,r,r,r,r,r,~{memory}",
                 {map, i32(segment * 64), row, head, batch, from});
     }
-    asmVoid("cp.async.bulk.commit_group;\ncp.async.bulk.wait_group.read 0;",
-            "~{memory}", {});
+    asmVoid("cp.async.bulk.commit_group;", "~{memory}", {});
+    if (!isApart)
+      awaitEmitted();
   });
+}
+
+// This thread's stores have read the shared memory that they store.
+void KernelEmitter::awaitEmitted() {
+  asmVoid("cp.async.bulk.wait_group.read 0;", "~{memory}", {});
 }

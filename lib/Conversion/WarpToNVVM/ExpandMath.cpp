@@ -18,6 +18,11 @@ namespace flashc {
 
 // Ops that LLVM's NVPTX backend selects instructions for.
 static bool isNative(Operation *op) {
+  // tanh.approx.f32, to 2^-11, where that will do.
+  if (auto tanh = dyn_cast<math::TanhOp>(op))
+    return tanh.getType().isF32() &&
+           arith::bitEnumContainsAny(tanh.getFastmath(),
+                                     arith::FastMathFlags::afn);
   return isa<math::FmaOp, math::SqrtOp, math::AbsFOp, math::FloorOp,
              math::CeilOp, math::TruncOp, math::RoundEvenOp, math::CopySignOp,
              math::AbsIOp>(op);

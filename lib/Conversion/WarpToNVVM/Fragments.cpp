@@ -72,6 +72,7 @@ static Value packPair(ImplicitLocOpBuilder &b, Value low, Value high,
 // Runs the body for neighbouring elements (a pair of columns, or one row) and
 // appends each result's register.
 LogicalResult KernelEmitter::emitMapElements(warp::MapOp op,
+                                             ArrayRef<Value> origin,
                                              ArrayRef<ElementPosition> group,
                                              MutableArrayRef<Registers> out) {
   Block &body = op.getBody().front();
@@ -83,10 +84,7 @@ LogicalResult KernelEmitter::emitMapElements(warp::MapOp op,
     size_t argument = 0;
     for (Value input : op.getInputs())
       map.map(body.getArgument(argument++), mapInput(input, at));
-    for (auto [dim, origin] : llvm::enumerate(op.getOrigin())) {
-      Value base = dim == 0 ? rowOrigin(origin, cast<warp::FragmentType>(
-                                                    op.getResult(0).getType()))
-                            : columnOrigin(origin);
+    for (auto [dim, base] : llvm::enumerate(origin)) {
       int64_t offset = dim == 0 ? at.rowTile * 16 + at.half * 8
                                 : at.columnTile * 8 + at.column;
       Value position = arith::AddIOp::create(b, base, i32(offset));
@@ -101,6 +99,8 @@ LogicalResult KernelEmitter::emitMapElements(warp::MapOp op,
         rounded[round->use_begin()->getOperandNumber()] = true;
         continue;
       }
+      if (convertPosition(&inner, origin, map))
+        continue;
       if (failed(emitScalar(&inner, map)))
         return failure();
     }
@@ -148,16 +148,20 @@ LogicalResult KernelEmitter::emitMap(warp::MapOp op) {
   SmallVector<Registers> out(op.getNumResults());
   auto type = cast<warp::FragmentType>(op.getResult(0).getType());
   FragmentLayout layout(type, kernel.getWarps());
+  SmallVector<Value, 2> origin;
+  for (auto [dim, first] : llvm::enumerate(op.getOrigin()))
+    origin.push_back(dim == 0 ? rowOrigin(first, type) : columnOrigin(first));
   for (int64_t rowTile = 0; rowTile < layout.rowTiles; ++rowTile) {
     if (type.getRank() == 1) {
       for (int64_t half : {0, 1})
-        if (failed(emitMapElements(op, {{rowTile, 0, half, 0, true}}, out)))
+        if (failed(emitMapElements(op, origin, {{rowTile, 0, half, 0, true}},
+                                   out)))
           return failure();
       continue;
     }
     for (int64_t column = 0; column < layout.columnTiles; ++column)
       for (int64_t half : {0, 1})
-        if (failed(emitMapElements(op,
+        if (failed(emitMapElements(op, origin,
                                    {{rowTile, column, half, 0, false},
                                     {rowTile, column, half, 1, false}},
                                    out)))
@@ -221,10 +225,75 @@ void KernelEmitter::emitCollect(warp::CollectOp op) {
 }
 
 void KernelEmitter::emitAny(warp::AnyOp op) {
-  Value some;
-  for (Value row : fragments[op.getRows()])
-    some = some ? arith::OrIOp::create(b, some, row).getResult() : row;
-  Value vote = NVVM::VoteSyncOp::create(b, b.getI1Type(), i32(-1), some,
-                                        NVVM::VoteSyncKind::any);
-  scalars.map(op.getResult(), vote);
+  scalars.map(op.getResult(), voteAny(fragments[op.getConditions()]));
+}
+
+Value KernelEmitter::voteAny(ArrayRef<Value> conditions) {
+  // Several chains: one of a whole tile would be bound by its latency.
+  constexpr size_t kChains = 4;
+  SmallVector<Value, kChains> chains;
+  for (auto [i, condition] : llvm::enumerate(conditions)) {
+    if (i < kChains)
+      chains.push_back(condition);
+    else
+      chains[i % kChains] =
+          arith::OrIOp::create(b, chains[i % kChains], condition);
+  }
+  Value some = chains.front();
+  for (Value chain : ArrayRef(chains).drop_front())
+    some = arith::OrIOp::create(b, some, chain);
+  return NVVM::VoteSyncOp::create(b, b.getI1Type(), i32(-1), some,
+                                  NVVM::VoteSyncKind::any);
+}
+
+// NaN and infinity stay in a sum. Four chains, for the latency of additions.
+void KernelEmitter::emitAnyNotFinite(warp::AnyNotFiniteOp op) {
+  ArrayRef<Value> in = fragments[op.getFragment()];
+  Registers sums(in.begin(), in.begin() + std::min<size_t>(4, in.size()));
+  for (auto [i, value] : llvm::enumerate(in.drop_front(sums.size())))
+    sums[i % sums.size()] =
+        arith::AddFOp::create(b, sums[i % sums.size()], value);
+  Value sum = sums.front();
+  for (Value other : ArrayRef(sums).drop_front())
+    sum = arith::AddFOp::create(b, sum, other);
+  Value infinity = arith::ConstantOp::create(
+      b, b.getF32FloatAttr(std::numeric_limits<float>::infinity()));
+  Value isNot = arith::CmpFOp::create(b, arith::CmpFPredicate::UEQ,
+                                      LLVM::FAbsOp::create(b, sum), infinity);
+  scalars.map(op.getResult(), voteAny(isNot));
+}
+
+// Floats from +0 on compare as their bits do as signed integers, and all others
+// are negative as integers: limits below zero are replaced by the least one.
+// ptxas makes one instruction of two maxima in a row.
+void KernelEmitter::emitAnyAbove(warp::AnyAboveOp op) {
+  FragmentLayout layout(cast<warp::FragmentType>(op.getScores().getType()),
+                        kernel.getWarps());
+  ArrayRef<Value> in = fragments[op.getScores()];
+  Type i32Type = b.getI32Type();
+  Value zero = arith::ConstantOp::create(b, b.getF32FloatAttr(0.0f));
+  auto bits = [&](Value value) -> Value {
+    return arith::BitcastOp::create(b, i32Type, value);
+  };
+  Registers above;
+  for (int64_t rowTile = 0; rowTile < layout.rowTiles; ++rowTile)
+    for (int64_t half : {0, 1}) {
+      Value limit = fragments[op.getLimits()][above.size()];
+      Value isFromZero =
+          arith::CmpFOp::create(b, arith::CmpFPredicate::OGE, limit, zero);
+      limit = arith::SelectOp::create(b, isFromZero, bits(limit),
+                                      i32(std::numeric_limits<int32_t>::min()));
+      SmallVector<Value, 2> chains;
+      for (int64_t column : {0, 1}) {
+        Value chain = bits(in[layout.element(rowTile, 0, half, column)]);
+        for (int64_t tile = 1; tile < layout.columnTiles; ++tile)
+          chain = arith::MaxSIOp::create(
+              b, chain, bits(in[layout.element(rowTile, tile, half, column)]));
+        chains.push_back(chain);
+      }
+      above.push_back(arith::CmpIOp::create(
+          b, arith::CmpIPredicate::sgt,
+          arith::MaxSIOp::create(b, chains[0], chains[1]), limit));
+    }
+  scalars.map(op.getResult(), voteAny(above));
 }

@@ -94,7 +94,11 @@ private:
   void emitReduce(warp::ReduceOp op);
   void emitCollect(warp::CollectOp op);
   void emitAny(warp::AnyOp op);
+  void emitAnyAbove(warp::AnyAboveOp op);
+  void emitAnyNotFinite(warp::AnyNotFiniteOp op);
+  Value voteAny(mlir::ArrayRef<Value> conditions);
   mlir::LogicalResult emitMapElements(warp::MapOp op,
+                                      mlir::ArrayRef<Value> origin,
                                       mlir::ArrayRef<ElementPosition> group,
                                       mlir::MutableArrayRef<Registers> out);
   /// i32: global row, or column, of this lane's first element of a map.
@@ -103,6 +107,10 @@ private:
   Value mapInput(Value input, const ElementPosition &at);
   Value quadReduce(warp::ReduceKind kind, Value value);
   Value combine(warp::ReduceKind kind, Value a, Value b);
+
+  // Positions.cpp: coordinates as floats.
+  bool convertPosition(mlir::Operation *op, mlir::ArrayRef<Value> origin,
+                       mlir::IRMapping &map);
 
   // Matrix.cpp: ldmatrix, mma, fragment to shared memory.
   void emitLoad(warp::LoadOp op);
@@ -215,6 +223,7 @@ private:
   // Emit.cpp: the way out.
   void emitEmit(warp::EmitOp op);
   void stageFragment(warp::EmitOp op, Value part);
+  void awaitEmitted();
 
   // Wgmma.cpp: products of warpgroups.
   void emitWgmma(warp::WgmmaOp op);
@@ -225,11 +234,18 @@ private:
   struct FetchSource;
   void emitFetch(warp::FetchOp op);
   void emitMmaFetch(warp::MmaFetchOp op);
+  void emitScoresFetch(warp::FetchOp queries, warp::MmaFetchOp op);
   FetchSource fetchSource(Value view, Value batch, Value head, Value limit);
-  Value fetch(const FetchSource &source, Value row, Value column,
-              mlir::Type type);
-  Registers fetchOperandB(const FetchSource &source, Value row, int64_t n,
-                          int64_t k, bool transposeB);
+  struct FetchRow {
+    Value start, inside; // address; i1
+    int64_t columns;     // of the whole row
+  };
+  FetchRow fetchRow(const FetchSource &source, Value row, Value column);
+  mlir::SmallVector<FetchRow> fetchRows(const FetchSource &source, Value first,
+                                        int64_t count, bool transposeB);
+  Value fetch(const FetchRow &row, int64_t column, mlir::Type type);
+  Registers fetchOperandB(mlir::ArrayRef<FetchRow> rows, int64_t n, int64_t k,
+                          bool transposeB);
 
   // Builders.cpp: small things.
   int64_t threads() { return 32 * kernel.getAllWarps(); }

@@ -109,6 +109,17 @@ LogicalResult KernelEmitter::emitScalar(Operation *op, IRMapping &map) {
             isa<math::LogOp>(op) ? multiply(y, llvm::numbers::ln2f) : y);
     return success();
   }
+  if (auto quotient = dyn_cast<arith::DivFOp>(op);
+      quotient && isF32 &&
+      arith::bitEnumContainsAny(quotient.getFastmath(),
+                                arith::FastMathFlags::arcp)) {
+    Value reciprocal =
+        emitIntrinsic("llvm.nvvm.rcp.approx.ftz.f", mapped(quotient.getRhs()));
+    Value product =
+        arith::MulFOp::create(b, mapped(quotient.getLhs()), reciprocal);
+    map.map(quotient.getResult(), product);
+    return success();
+  }
   if (op->getNumRegions() ||
       !isa<arith::ArithDialect, math::MathDialect>(op->getDialect()))
     return op->emitOpError("has no form on the GPU; expected scalar arith, "

@@ -198,6 +198,8 @@ LogicalResult KernelEmitter::emitTiles(warp::TilesOp op) {
     scalars.map(result, value);
   if (isProducer)
     resetCounter();
+  else
+    awaitEmitted();
   return success();
 }
 

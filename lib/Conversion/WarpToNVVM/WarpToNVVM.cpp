@@ -211,6 +211,11 @@ LogicalResult KernelEmitter::emitOp(Operation *op) {
       .Case([&](warp::ReduceOp op) { return done([&] { emitReduce(op); }); })
       .Case([&](warp::CollectOp op) { return done([&] { emitCollect(op); }); })
       .Case([&](warp::AnyOp op) { return done([&] { emitAny(op); }); })
+      .Case(
+          [&](warp::AnyAboveOp op) { return done([&] { emitAnyAbove(op); }); })
+      .Case([&](warp::AnyNotFiniteOp op) {
+        return done([&] { emitAnyNotFinite(op); });
+      })
       .Case([&](warp::LoadOp op) { return done([&] { emitLoad(op); }); })
       .Case([&](warp::MmaOp op) { return done([&] { emitMma(op); }); })
       .Case([&](warp::ScanOp op) { return done([&] { emitScan(op); }); })

@@ -70,6 +70,31 @@ tile.kernel @any_row(%q: !view, %lse: !rows {tile.output}) attributes {
   tile.return
 }
 
+// A tile against its rows' limits, and NaN or infinity in it: all vectors, and their lanes last.
+// CHECK-LABEL: func.func @any_element(
+// CHECK:         %[[LIMIT:.+]] = vector.broadcast %{{.+}} : f32 to vector<8xf32>
+// CHECK:         arith.cmpf ogt, %{{.+}}, %[[LIMIT]] : vector<8xf32>
+// CHECK:         %[[ABOVE:.+]] = vector.reduction <or>, %{{.+}} : vector<8xi1> into i1
+// CHECK:         math.absf
+// CHECK:         arith.cmpf ueq
+// CHECK:         %[[SPOILT:.+]] = vector.reduction <or>, %{{.+}} : vector<8xi1> into i1
+// CHECK:         arith.ori %[[ABOVE]], %[[SPOILT]]
+tile.kernel @any_element(%q: !view, %lse: !rows {tile.output}) attributes {
+    schedule = #tile.schedule<q = 16, kv = 16, stages = 1, warps = 1, q_in_registers = false, sram = 1048576>} {
+  %c0 = arith.constant 0 : index
+  %none = arith.constant dense<0xFF800000> : tensor<16xf32>
+  %zeros = arith.constant dense<0.0> : tensor<16x32xf32>
+  %b, %h, %i = tile.program
+  %m = tile.reduce max %zeros init(%none) : tensor<16x32xf32>, tensor<16xf32>
+  %above = tile.any_above %zeros, %m : tensor<16x32xf32>, tensor<16xf32>
+  %spoilt = tile.any_not_finite %zeros : tensor<16x32xf32>
+  %any = arith.ori %above, %spoilt : i1
+  scf.if %any {
+    tile.store %m, %lse[%b, %h, %c0] : tensor<16xf32>, !rows
+  }
+  tile.return
+}
+
 // A captured tensor: one load a row where the lanes agree, else one a lane.
 // CHECK-LABEL: func.func @captured(
 // CHECK-SAME:    %[[SLOPES:[a-z0-9]+]]: memref<?xf32>, %[[BIAS:[a-z0-9]+]]: memref<?xbf16>

@@ -3,7 +3,7 @@
 !view = memref<?x?x?x64xf16, strided<[?, ?, ?, 1], offset: ?>>
 !narrow = memref<?x?x?x40xf16, strided<[?, ?, ?, 1], offset: ?>>
 !lse = memref<?x?x?xf32, strided<[?, ?, 1], offset: ?>>
-#roles = #tile.roles<groups = 2, producer = 32, consumer = 232, overlap = false, turns = true, rescale = always, apart = true>
+#roles = #tile.roles<groups = 2, producer = 32, consumer = 232, overlap = false, turns = true, rescale = always, apart = true, ahead = false>
 #schedule = #tile.schedule<q = 128, kv = 32, stages = 2, warps = 8, q_in_registers = false, sram = 232448, roles = #roles>
 
 // Both roles run the tiles and the loop; the producer has the sends alone, the consumer no addresses. Rings and staging are shared,
@@ -86,7 +86,7 @@ tile.kernel @two_roles(%q: !view, %k: !view, %v: !narrow, %o: !narrow {tile.outp
 // -----
 
 !view = memref<?x?x?x40xbf16, strided<[?, ?, ?, 1], offset: ?>>
-#roles = #tile.roles<groups = 1, producer = 24, consumer = 240, overlap = false, turns = false, rescale = late, apart = false>
+#roles = #tile.roles<groups = 1, producer = 24, consumer = 240, overlap = false, turns = false, rescale = late, apart = false, ahead = false>
 #schedule = #tile.schedule<q = 64, kv = 32, stages = 3, warps = 4, q_in_registers = false, sram = 232448, roles = #roles>
 
 // Without bytes of its own the output leaves through Q's. A depth is the tile's columns, not those of the padded slot. Key heads and
@@ -129,7 +129,7 @@ tile.kernel @through_q(%q: !view, %k: !view, %v: !view, %o: !view {tile.output})
 // -----
 
 !view = memref<?x?x?x64xf16, strided<[?, ?, ?, 1], offset: ?>>
-#roles = #tile.roles<groups = 1, producer = 24, consumer = 240, overlap = false, turns = false, rescale = late, apart = true>
+#roles = #tile.roles<groups = 1, producer = 24, consumer = 240, overlap = false, turns = false, rescale = late, apart = true, ahead = false>
 #schedule = #tile.schedule<q = 64, kv = 64, stages = 2, warps = 4, q_in_registers = false, sram = 232448, roles = #roles>
 
 // What is computed again, in a branch, has no ring and nothing of it in the producer: left operands are fetched to registers, right
@@ -142,7 +142,7 @@ tile.kernel @through_q(%q: !view, %k: !view, %v: !view, %o: !view {tile.output})
 // CHECK:           warp.send %[[Q]]
 // CHECK-NOT:       warp.{{send|fetch|any}}
 // CHECK:         warp.role consumer
-// CHECK:           %[[ANY:.+]] = warp.any
+// CHECK:           %[[ANY:.+]] = warp.any_not_finite
 // CHECK-NEXT:      %[[R:.+]] = scf.if %[[ANY]] -> (!warp.fragment<64x64xf32>) {
 // CHECK-NEXT:        %[[QF:.+]] = warp.fetch %[[Q]][%[[B:.+]], %[[H:.+]], %[[I:.+]]] : {{.*}} -> !warp.fragment<64x64xf16>
 // CHECK-NEXT:        %[[S:.+]] = warp.mma_fetch %[[QF]], %[[K]][%[[B]], %[[H]], %[[I]]] limit(%[[N:.+]]) acc(%{{.+}}) transpose_b :
@@ -154,10 +154,9 @@ tile.kernel @computed_again(%q: !view, %k: !view, %v: !view, %o: !view {tile.out
   %n = memref.dim %k, %c2 : !view
   %zero = arith.constant dense<0.0> : tensor<64x64xf32>
   %none = arith.constant dense<0.0> : tensor<64x16xf32>
-  %bad = arith.constant dense<true> : tensor<64xi1>
   %b, %h, %i = tile.program
   %first = tile.load %q[%b, %h, %i] : !view -> tensor<64x64xf16>
-  %any = tile.any %bad : tensor<64xi1>
+  %any = tile.any_not_finite %zero : tensor<64x64xf32>
   %r = scf.if %any -> (tensor<64x64xf32>) {
     %qt = tile.load %q[%b, %h, %i] : !view -> tensor<64x64xf16>
     %kt = tile.load %k[%b, %h, %i] limit(%n) : !view -> tensor<16x64xf16>
@@ -185,7 +184,7 @@ tile.kernel @computed_again(%q: !view, %k: !view, %v: !view, %o: !view {tile.out
 // -----
 
 !view = memref<?x?x?x64xf16, strided<[?, ?, ?, 1], offset: ?>>
-#roles = #tile.roles<groups = 1, producer = 24, consumer = 240, overlap = false, turns = false, rescale = late, apart = true>
+#roles = #tile.roles<groups = 1, producer = 24, consumer = 240, overlap = false, turns = false, rescale = late, apart = true, ahead = false>
 #schedule = #tile.schedule<q = 64, kv = 64, stages = 2, warps = 4, q_in_registers = false, sram = 232448, roles = #roles>
 
 // Rows of V past a limit are summed with weights of zero: they are cleared. Those of K give scores that the mask drops.

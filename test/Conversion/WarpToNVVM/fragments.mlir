@@ -41,6 +41,41 @@ warp.kernel @reduces_a_row(%q: !view, %lse: !rows) attributes {warps = 1, q_bloc
   warp.return
 }
 
+// Scores against their rows' limits as integers, where these are not below zero; NaN and infinity by a sum. No shuffle.
+// CHECK-LABEL: llvm.func @votes(
+// CHECK:         %[[GE:.+]] = arith.cmpf oge, %[[LIMIT:.+]], %{{.+}} : f32
+// CHECK:         %[[BITS:.+]] = arith.bitcast %[[LIMIT]] : f32 to i32
+// CHECK:         %[[LEAST:.+]] = arith.select %[[GE]], %[[BITS]], %{{.+}} : i32
+// CHECK:         arith.maxsi
+// CHECK:         arith.cmpi sgt, %{{.+}}, %[[LEAST]] : i32
+// CHECK:         nvvm.vote.sync  any
+// CHECK:         %[[SUM:.+]] = llvm.intr.fabs(
+// CHECK:         arith.cmpf ueq, %[[SUM]]
+// CHECK:         nvvm.vote.sync  any
+warp.kernel @votes(%q: !view, %lse: !rows) attributes {warps = 1, q_block = 16} {
+  %b, %h, %i = warp.program
+  %s = warp.fill 1.0 : f32 -> !warp.fragment<16x16xf32>
+  %zero = warp.fill 0.0 : f32 -> !warp.fragment<16xf32>
+  %t = warp.map ins(%s : !warp.fragment<16x16xf32>) at(%i, %i) -> !warp.fragment<16x16xf32> {
+  ^bb0(%x: f32, %row: index, %col: index):
+    %c = arith.cmpi slt, %col, %row : index
+    %none = arith.constant 0.0 : f32
+    %y = arith.select %c, %x, %none : f32
+    warp.yield %y : f32
+  }
+  %limits = warp.reduce add %t init(%zero) : !warp.fragment<16x16xf32>, !warp.fragment<16xf32>
+  %above = warp.any_above %t, %limits : !warp.fragment<16x16xf32>, !warp.fragment<16xf32>
+  %spoilt = warp.any_not_finite %t : !warp.fragment<16x16xf32>
+  %any = arith.ori %above, %spoilt : i1
+  %m = scf.if %any -> !warp.fragment<16xf32> {
+    scf.yield %zero : !warp.fragment<16xf32>
+  } else {
+    scf.yield %limits : !warp.fragment<16xf32>
+  }
+  warp.store_rows %m to %lse[%b, %h, %i] : !warp.fragment<16xf32>, !rows
+  warp.return
+}
+
 // A partial sum stays in its lane until it is collected.
 // CHECK-LABEL: llvm.func @collects_a_partial_sum(
 // CHECK-NOT:     shfl

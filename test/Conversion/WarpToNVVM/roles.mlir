@@ -142,7 +142,7 @@ warp.kernel @frame(%q: !view, %k: !view, %v: !view) attributes {q_block = 128 : 
 // CHECK-NEXT:    "cp.async.bulk.tensor.4d.shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint [$0], [$1, {$2, $3, $4, $5}], [$6], $7;", "r,l,r,r,r,r,r,l,~{memory}" %[[TO2:.+]], %[[VMAP]], %[[ZERO]], %[[ROW2:.+]], %[[H]], %[[B]], %[[FULL2]], %[[AGAIN]] :
 // CHECK-NEXT:    %[[TO3:.+]] = arith.addi %[[TO2]], %[[SEGMENT]]
 // CHECK-NEXT:    cp.async.bulk.tensor.4d{{.*}} %[[TO3]], %[[VMAP]], %[[C64]], %[[ROW2]], %[[H]], %[[B]], %[[FULL2]], %[[AGAIN]] :
-// CHECK-NOT:     cp.async.bulk
+// CHECK-NOT:     cp.async.bulk.tensor
 warp.kernel @sends(%q: !view, %k: !view, %v: !odd) attributes {q_block = 128 : i64, warps = 8 : i64, groups = 2 : i64, queue = 41088 : i64, shared_bytes = 41216 : i64} {
   %qr = warp.ring offset(0) barriers(40960) : !dealt
   %vr = warp.ring offset(16384) barriers(40992) : !kv
@@ -280,7 +280,8 @@ warp.kernel @products(%q: !view, %k: !view, %v: !view) attributes {q_block = 64 
 // CHECK:           %[[OFF:.+]] = arith.muli %[[G]], %[[C64]]
 // CHECK:           %[[ROW:.+]] = arith.addi %{{.+}}, %[[OFF]]
 // CHECK:           "cp.async.bulk.tensor.5d.global.shared::cta.bulk_group [$0, {$1, $2, $3, $4, $5}], [$6];", "l,r,r,r,r,r,r,~{memory}" %[[OMAP]], %[[ZERO]], %[[ROW]], %[[ZERO]], %[[H:.+]], %[[B:.+]], %[[FROM:.+]] :
-// CHECK-NEXT:      "cp.async.bulk.commit_group;\0Acp.async.bulk.wait_group.read 0;", "~{memory}"
+// CHECK-NEXT:      "cp.async.bulk.commit_group;", "~{memory}"
+// CHECK-NEXT:      "cp.async.bulk.wait_group.read 0;", "~{memory}"
 
 // CHECK-COUNT-8: stmatrix
 // CHECK:         "cp.async.bulk.tensor.4d.global.shared::cta.bulk_group [$0, {$1, $2, $3, $4}], [$5];", "l,r,r,r,r,r,~{memory}" %[[WMAP]], %[[ZERO]], %[[ROW2:.+]], %[[H]], %[[B]], %[[FROM]] :
@@ -369,18 +370,17 @@ warp.kernel @advance(%q: !view, %k: !view, %v: !view) attributes {q_block = 64 :
 !view = memref<?x?x?x16xf16, strided<[?, ?, ?, 1], offset: ?>>
 
 // Tiles that are computed again, by mma.sync: pairs of columns for Q and for K by rows, for V two elements of two rows each. What lies
-// past the rows or the limit is zero, and the view's first element is read instead.
+// past the rows or the limit is zero, and the head's first row is read instead.
 // CHECK-LABEL: llvm.func @fetches(
 // CHECK-SAME:    %[[Q:[^:]+]]: !llvm.ptr<1>,
 // CHECK:         setmaxnreg.inc
 // CHECK:         ld.shared.v4.b32
 // CHECK:         %[[LIMIT:.+]] = arith.minsi
 // CHECK:         %[[IN:.+]] = arith.cmpi slt, %{{.+}}, %[[LIMIT]]
-// CHECK:         %[[IN1:.+]] = arith.andi %[[IN]], %{{.+}} : i1
-// CHECK:         %[[AT:.+]] = arith.select %[[IN1]], %{{.+}}, %{{.+}} : i64
-// CHECK-NEXT:    %[[P:.+]] = llvm.getelementptr %[[Q]][%[[AT]]]
+// CHECK:         %[[ROW:.+]] = arith.select %[[IN]], %{{.+}}, %{{.+}} : i32
+// CHECK:         %[[P:.+]] = llvm.getelementptr %[[Q]][%{{.+}}]
 // CHECK-NEXT:    %[[X:.+]] = llvm.load %[[P]] : !llvm.ptr<1> -> i32
-// CHECK-NEXT:    arith.select %[[IN1]], %[[X]], %{{.+}} : i32
+// CHECK-NEXT:    arith.select %[[IN]], %[[X]], %{{.+}} : i32
 // CHECK-COUNT-3: llvm.load {{.*}} -> i32
 // CHECK-COUNT-4: llvm.load {{.*}} -> i32
 // CHECK:         nvvm.mma.sync {{.*}}shape = #nvvm.shape<m = 16, n = 8, k = 16>

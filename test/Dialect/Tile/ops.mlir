@@ -211,3 +211,17 @@ func.func @map_columns(%s: tensor<64x128xf32>, %c: tensor<1x128xf32>, %r: tensor
   }
   return %x : tensor<64x128xf32>
 }
+
+// CHECK-LABEL: func.func @any_above(
+// CHECK:         tile.any_above %{{.+}}, %{{.+}} : tensor<64x128xf32>, tensor<64xf32>
+func.func @any_above(%s: tensor<64x128xf32>, %limits: tensor<64xf32>) -> i1 {
+  %c = tile.any_above %s, %limits : tensor<64x128xf32>, tensor<64xf32>
+  return %c : i1
+}
+
+// CHECK-LABEL: func.func @any_not_finite(
+// CHECK:         tile.any_not_finite %{{.+}} : tensor<64x128xf32>
+func.func @any_not_finite(%o: tensor<64x128xf32>) -> i1 {
+  %c = tile.any_not_finite %o : tensor<64x128xf32>
+  return %c : i1
+}

@@ -479,9 +479,33 @@ func.func @f(%l: !warp.fragment<128xf32, partial>) {
 
 // -----
 
-func.func @f(%l: !warp.fragment<128x64xi1>) {
-  // expected-error @+1 {{'warp.any' op asks whether a row's condition is true, but the operand is '!warp.fragment<128x64xi1>'; use a rank-1 i1 fragment}}
-  %0 = warp.any %l : !warp.fragment<128x64xi1>
+func.func @f(%l: !warp.fragment<128x64xf32>) {
+  // expected-error @+1 {{'warp.any' op asks whether a condition is true, but the operand is '!warp.fragment<128x64xf32>'; use an i1 fragment}}
+  %0 = warp.any %l : !warp.fragment<128x64xf32>
+  return
+}
+
+// -----
+
+func.func @f(%s: !warp.fragment<128x64xf16>, %l: !warp.fragment<128xf32>) {
+  // expected-error @+1 {{'warp.any_above' op compares the scores of an f32 tile, but they are '!warp.fragment<128x64xf16>'; use a rank-2 f32 fragment}}
+  %0 = warp.any_above %s, %l : !warp.fragment<128x64xf16>, !warp.fragment<128xf32>
+  return
+}
+
+// -----
+
+func.func @f(%s: !warp.fragment<128x64xf32>, %l: !warp.fragment<64xf32>) {
+  // expected-error @+1 {{'warp.any_above' op has one f32 limit a row, but the scores are '!warp.fragment<128x64xf32>' and the limits '!warp.fragment<64xf32>'; use a rank-1 f32 fragment of the same rows}}
+  %0 = warp.any_above %s, %l : !warp.fragment<128x64xf32>, !warp.fragment<64xf32>
+  return
+}
+
+// -----
+
+func.func @f(%o: !warp.fragment<128x64xf16>) {
+  // expected-error @+1 {{'warp.any_not_finite' op looks at the elements of an f32 tile, but the operand is '!warp.fragment<128x64xf16>'; use a rank-2 f32 fragment}}
+  %0 = warp.any_not_finite %o : !warp.fragment<128x64xf16>
   return
 }
 

@@ -189,3 +189,17 @@ func.func @fetches(%view: !rows, %b: index, %h: index, %row: index, %limit: inde
   %o = warp.mma_fetch %p, %view[%b, %h, %row] limit(%limit) acc(%acc) guarded : !warp.fragment<128x16xf16>, !rows -> !warp.fragment<128x128xf32>
   return
 }
+
+// CHECK-LABEL: func.func @votes(
+func.func @votes(%s: !warp.fragment<128x64xf32>, %limits: !warp.fragment<128xf32>, %o: !warp.fragment<128x64xf32>) -> i1 {
+  // CHECK: %[[A:.+]] = warp.any_above %{{.+}}, %{{.+}} : !warp.fragment<128x64xf32>, !warp.fragment<128xf32>
+  %c = warp.any_above %s, %limits : !warp.fragment<128x64xf32>, !warp.fragment<128xf32>
+  return %c : i1
+}
+
+// CHECK-LABEL: func.func @finite(
+func.func @finite(%o: !warp.fragment<128x64xf32>) -> i1 {
+  // CHECK: warp.any_not_finite %{{.+}} : !warp.fragment<128x64xf32>
+  %c = warp.any_not_finite %o : !warp.fragment<128x64xf32>
+  return %c : i1
+}

@@ -24,8 +24,8 @@ ScheduleRequest request(int64_t d, int64_t dv, bool isMasked = false,
   return result;
 }
 
-/// "128x176 2 32+232 turns always", with `apart` at the end; or that there are
-/// no roles.
+/// "128x176 2 32+232 turns always", with `apart` and `ahead` at the end; or
+/// that there are no roles.
 std::string roles(const ScheduleRequest &request,
                   const TargetInfo &target = hopper()) {
   auto s = chooseSchedule(request, target);
@@ -33,12 +33,12 @@ std::string roles(const ScheduleRequest &request,
     return llvm::toString(s.takeError());
   if (!s->roles)
     return "none";
-  const char *rescale[] = {"lazy", "late", "always"};
+  const char *rescale[] = {"lazy", "late", "always", "test"};
   const RoleChoices &r = *s->roles;
-  return fmt::format("{}x{} {} {}+{}{} {}{}", s->q, s->kv, r.groups,
+  return fmt::format("{}x{} {} {}+{}{} {}{}{}", s->q, s->kv, r.groups,
                      r.producerRegisters, r.consumerRegisters,
                      r.turns ? " turns" : "", rescale[int(r.rescale)],
-                     r.apart ? " apart" : "");
+                     r.apart ? " apart" : "", r.ahead ? " ahead" : "");
 }
 
 int64_t roundUp(int64_t x, int64_t step) {
@@ -52,26 +52,52 @@ TEST_CASE("sm_90a: the shapes measured best on an H200") {
     result.length = length;
     return roles(result);
   };
-  CHECK(at(8192, 64, false) == "192x128 3 32+160 turns lazy apart");
-  CHECK(at(8192, 64, true) == "192x128 3 32+160 turns lazy apart");
-  CHECK(at(8192, 128, false) == "128x176 2 32+232 turns always");
-  CHECK(at(8192, 256, false) == "128x80 2 32+232 late");
-  CHECK(at(8192, 256, true) == "128x80 2 32+232 late");
+  CHECK(at(8192, 64, false) == "192x128 3 32+160 turns test apart ahead");
+  CHECK(at(8192, 64, true) == "192x128 3 32+160 turns test apart ahead");
+  CHECK(at(8192, 128, false) == "192x80 3 32+160 turns test apart ahead");
+  CHECK(at(8192, 128, true) == "192x80 3 32+160 turns test apart ahead");
+  CHECK(at(8192, 256, false) == "128x80 2 32+232 test");
+  CHECK(at(4096, 256, true) == "128x64 2 32+232 test");
   // Short problems: whole tiles, and an output that does not wait.
-  CHECK(at(512, 64, true) == "128x128 2 32+232 turns lazy apart");
-  CHECK(at(1024, 64, true) == "128x128 2 32+232 turns lazy apart");
-  CHECK(at(2048, 64, true) == "192x128 3 32+160 turns lazy apart");
-  CHECK(at(1024, 128, false) == "128x128 2 32+232 turns always apart");
-  CHECK(at(1024, 128, true) == "128x128 2 32+232 turns always apart");
-  CHECK(at(512, 256, false) == "128x64 2 32+232 late");
+  CHECK(at(512, 64, false) == "192x128 3 32+160 turns test apart ahead");
+  CHECK(at(512, 64, true) == "128x128 2 32+232 turns test apart ahead");
+  CHECK(at(1024, 64, false) == "192x128 3 32+160 turns test apart ahead");
+  CHECK(at(1024, 64, true) == "128x128 2 32+232 turns test apart ahead");
+  CHECK(at(1024, 128, false) == "128x128 2 32+232 turns test apart ahead");
+  CHECK(at(1024, 128, true) == "128x128 2 32+232 turns test apart ahead");
+  CHECK(at(512, 256, false) == "128x64 2 32+232 test");
   CHECK(at(0, 128, true) == at(4096, 128, true));
+}
+
+TEST_CASE("sm_90a: key blocks that windows are made of") {
+  auto at = [](int64_t d, int64_t left, int64_t right) {
+    ScheduleRequest result = request(d, d, /*isMasked=*/true);
+    result.length = 8192;
+    result.left = left;
+    result.right = right;
+    return roles(result);
+  };
+  // 1024 + 192 keys of a tile are 19 blocks of 64, and 16 or 17 of 80.
+  CHECK(at(128, 1024, 0) == "192x64 3 32+160 turns test apart ahead");
+  // 256 + 128 are three blocks of 128.
+  CHECK(at(128, 256, 0) == "128x128 2 32+232 turns test apart ahead");
+  CHECK(at(128, -1, 0) == at(128, -1, -1));
+  CHECK(at(128, 8191, 0) == at(128, -1, 0)); // it reaches over all keys
+  // Where no length is said, a window equals what it may be equal to.
+  ScheduleRequest unknown = request(128, 128, /*isMasked=*/true);
+  std::string causal = roles(unknown);
+  for (int64_t left : {0, 256, 1024}) {
+    unknown.left = left;
+    unknown.right = 0;
+    CHECK(roles(unknown) == causal);
+  }
 }
 
 TEST_CASE("sm_90a: tiles, warps and stages that are asked for") {
   CHECK(roles(request(128, 128, false, "128x128")) ==
-        "128x128 2 32+232 turns always apart");
+        "128x128 2 32+232 turns test apart ahead");
   CHECK(roles(request(128, 128, false, "64x64")) ==
-        "64x64 1 32+240 always apart");
+        "64x64 1 32+240 test apart ahead");
   ScheduleRequest one = request(128, 128);
   one.warps = 4;
   auto s = chooseSchedule(one, hopper());
@@ -155,6 +181,8 @@ TEST_CASE("sm_90a: no head dim goes over a budget") {
             bytes += 2 * s->q * valueColumns;
           else
             CHECK(valueColumns <= columns);
+          if (c.ahead)
+            bytes += 2 * s->q * columns;
           bytes += 16 * (c.groups + 2 * s->stages) + 40;
           CHECK(roundUp(bytes, 128) <= s->sharedBytes);
           CHECK(roles(r) == roles(r));

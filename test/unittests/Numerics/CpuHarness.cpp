@@ -23,6 +23,25 @@ static llvm::Expected<std::unique_ptr<CpuKernel>> toHost(Lowering &tile) {
   return CpuKernel::create(*tile.module);
 }
 
+/// The schedule of a kernel with roles, which rescale as said; empty for
+/// others.
+static std::string withRescale(Lowering &tile, tile::Rescale rescale) {
+  std::string text;
+  tile.module->walk([&](tile::KernelOp kernel) {
+    tile::ScheduleAttr s = kernel.getSchedule();
+    tile::RolesAttr r = s.getRoles();
+    if (!r)
+      return;
+    r = tile::RolesAttr::get(r.getContext(), r.getGroups(), r.getProducer(),
+                             r.getConsumer(), r.getOverlap(), r.getTurns(),
+                             rescale, r.getApart(), r.getAhead());
+    llvm::raw_string_ostream(text) << tile::ScheduleAttr::get(
+        s.getContext(), s.getQ(), s.getKv(), s.getStages(), s.getWarps(),
+        s.getQInRegisters(), s.getSram(), r);
+  });
+  return text;
+}
+
 void CpuHarness::compile(const TestCase &test, const std::string &tiles,
                          CompiledKernel &made) {
   std::unique_ptr<mlir::MLIRContext> context = makeContext();
@@ -34,6 +53,14 @@ void CpuHarness::compile(const TestCase &test, const std::string &tiles,
     options.arch = arch;
     options.tiles = tiles;
     auto lowered = lowerTo(**module, options, Stage::Tile);
+    if (!lowered)
+      return lowered.takeError();
+    if (rescale)
+      options.schedule = withRescale(*lowered, *rescale);
+    if (!options.schedule.empty()) {
+      options.tiles = "auto";
+      lowered = lowerTo(**module, options, Stage::Tile);
+    }
     if (!lowered)
       return lowered.takeError();
     lowered->module->walk([&](tile::KernelOp kernel) {

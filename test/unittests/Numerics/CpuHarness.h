@@ -28,6 +28,9 @@ public:
   /// Kernels as the tile level makes them for `arch`: that of a GPU with roles
   /// has block shapes and a softmax of its own.
   explicit CpuHarness(std::string arch = "cpu") : arch(std::move(arch)) {}
+  /// The same, with schedules whose roles, if any, rescale as said.
+  CpuHarness(std::string arch, tile::Rescale rescale)
+      : arch(std::move(arch)), rescale(rescale) {}
   const CompiledKernel &kernel(const reference::TestCase &test);
   /// Arrays that lie as the case has them; the kernel's own refusal as an
   /// error.
@@ -43,6 +46,7 @@ private:
   void compile(const reference::TestCase &test, const std::string &tiles,
                CompiledKernel &made);
   std::string arch;
+  std::optional<tile::Rescale> rescale;
   std::map<std::string, CompiledKernel> kernels;
 };
 

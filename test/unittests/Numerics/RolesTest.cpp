@@ -64,26 +64,52 @@ TEST_CASE("roles case 12: lengths around tile edges") {
 TEST_CASE("roles case 13: windows that are causal") { runCases("case 13:", 5); }
 
 TEST_CASE("roles: each way to rescale, each kind of loops, short and long") {
-  CpuHarness harness(kArch);
   Judge judge;
-  std::map<tile::Rescale, size_t> kernels;
-  for (int64_t dim : {64, 128, 256})
-    for (const MaskExpr &mask :
-         {MaskExpr::none(), MaskExpr::causal(), MaskExpr::window(300, 7)})
-      for (auto [sq, sk] : {std::pair{1, 1},
-                            {70, 0},
-                            {64, 640},
-                            {500, 129},
-                            {129, 500},
-                            {700, 700}}) {
-        TestCase test = gridCase(dim, mask, sq, sk);
-        std::string wrong = harness.runAndJudge(test, judge);
-        if (!wrong.empty())
-          FAIL_CHECK(wrong);
-        if (auto rescale = harness.kernel(test).rescale)
-          ++kernels[*rescale];
-      }
-  CHECK(kernels.size() == 3);
+  for (tile::Rescale rescale : {tile::Rescale::Lazy, tile::Rescale::Late,
+                                tile::Rescale::Always, tile::Rescale::Test}) {
+    CpuHarness harness(kArch, rescale);
+    size_t kernels = 0;
+    for (int64_t dim : {64, 256})
+      for (const MaskExpr &mask :
+           {MaskExpr::none(), MaskExpr::causal(), MaskExpr::window(300, 7)})
+        for (auto [sq, sk] : {std::pair{1, 1},
+                              {70, 0},
+                              {64, 640},
+                              {500, 129},
+                              {129, 500},
+                              {700, 700}}) {
+          TestCase test = gridCase(dim, mask, sq, sk);
+          std::string wrong = harness.runAndJudge(test, judge);
+          if (!wrong.empty())
+            FAIL_CHECK(wrong);
+          kernels += harness.kernel(test).rescale == rescale;
+        }
+    CHECK(kernels == 36);
+  }
+}
+
+// What a test of maxima alone might miss: rows that rise with every key block,
+// and rows that stay below zero.
+TEST_CASE("roles: rows that rise block by block, rows below zero") {
+  Judge judge;
+  for (tile::Rescale rescale : {tile::Rescale::Lazy, tile::Rescale::Test})
+    for (float first : {-300.0f, 2.0f}) {
+      CpuHarness harness(kArch, rescale);
+      TestCase test = gridCase(64, MaskExpr::none(), 130, 700);
+      test.name = fmt::format("rising from {}", first);
+      AttentionProblem &p = test.problem;
+      // q = e_0 for every query, so that a score is k's first element.
+      p.q.fill(0.0f);
+      for (int64_t head = 0; head < p.q.shape[1]; ++head)
+        for (int64_t row = 0; row < p.q.shape[2]; ++row)
+          p.q.set(0, head, row, 0, 1.0f);
+      for (int64_t key = 0; key < p.k.shape[2]; ++key)
+        p.k.set(0, 0, key, 0, first + 0.4f * float(key));
+      std::string wrong = harness.runAndJudge(test, judge);
+      if (!wrong.empty())
+        FAIL_CHECK(wrong);
+      CHECK(harness.kernel(test).rescale == rescale);
+    }
 }
 
 TEST_CASE("roles sweep: 60 draws agree with the oracle") {

@@ -51,3 +51,14 @@ TEST_CASE("targets: errors name both values and what to do") {
         "sram size -1 of target cpu is negative; give a number of bytes, or 0 "
         "for all 1048576 that it has");
 }
+
+TEST_CASE("target: the newest that a GPU runs") {
+  auto newest = [](int sm) { return llvm::cantFail(newestArchFor(sm)); };
+  CHECK(newest(75) == "sm_75");
+  CHECK(newest(87) == "sm_86");
+  CHECK(newest(90) == "sm_90a");
+  CHECK(newest(100) == "sm_90");
+  CHECK(llvm::toString(newestArchFor(70).takeError()) ==
+        "the GPU is sm_70, but the oldest known target is sm_75; run on the "
+        "CPU");
+}

@@ -12,13 +12,16 @@
 #include "mlir/Pass/PassManager.h"
 
 #include <stdexcept>
+#include <vector>
 
 namespace flashc::test {
 
 /// A kernel, with `bits` of vectors (0: this machine's); throws what failed.
-/// With `fromAttn` the text is one level higher.
+/// With `fromAttn` the text is one level higher; `passes` are run before those
+/// of the CPU.
 inline std::unique_ptr<CpuKernel>
-compileTile(llvm::StringRef text, int64_t bits = 0, bool fromAttn = false) {
+compileTile(llvm::StringRef text, int64_t bits = 0, bool fromAttn = false,
+            std::vector<std::unique_ptr<mlir::Pass>> passes = {}) {
   mlir::DialectRegistry registry;
   registerAllDialects(registry);
   mlir::MLIRContext context(registry, mlir::MLIRContext::Threading::DISABLED);
@@ -31,6 +34,8 @@ compileTile(llvm::StringRef text, int64_t bits = 0, bool fromAttn = false) {
   mlir::PassManager manager(&context);
   if (fromAttn)
     buildTilePipeline(manager, options);
+  for (std::unique_ptr<mlir::Pass> &pass : passes)
+    manager.addPass(std::move(pass));
   buildCPUPipeline(manager, options);
   if (failed(manager.run(*module)))
     throw std::runtime_error("the pipeline failed");

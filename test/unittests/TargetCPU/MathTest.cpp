@@ -1,5 +1,6 @@
 // Elementwise code on vectors: exponentials to 2 ulp with their edge cases,
 // 16-bit rounding bit for bit, and functions that only libm has.
+#include "flashc/Dialect/Tile/Transforms/Passes.h"
 #include "unittests/Catch.h"
 #include "unittests/TargetCPU/CompileTile.h"
 
@@ -40,9 +41,12 @@ tile.kernel @map(%in: !in, %out: !out {{tile.output}}) attributes {{schedule = #
                      body, type);
 }
 
+using Passes = std::vector<std::unique_ptr<mlir::Pass>>;
+
 /// The kernel's value for each of `x`.
 std::vector<float> apply(const std::string &text, std::vector<float> x,
-                         Element type = Element::F32, int64_t bits = 0) {
+                         Element type = Element::F32, int64_t bits = 0,
+                         Passes passes = {}) {
   size_t count = x.size();
   int64_t rows = (int64_t(count) + 19) / 20;
   x.resize(rows * 20);
@@ -51,8 +55,9 @@ std::vector<float> apply(const std::string &text, std::vector<float> x,
   HostTensor out = HostTensor::dense(type, {1, 1, rows, 20}, Layout::BHSD);
   for (size_t n = 0; n < x.size(); ++n)
     in.set(0, 0, n / 20, n % 20, x[n]);
-  auto error =
-      test::compileTile(text, bits)->run({argument(in), argument(out)});
+  auto kernel =
+      test::compileTile(text, bits, /*fromAttn=*/false, std::move(passes));
+  auto error = kernel->run({argument(in), argument(out)});
   if (error)
     throw std::runtime_error(llvm::toString(std::move(error)));
   for (size_t n = 0; n < x.size(); ++n)
@@ -122,6 +127,41 @@ TEST_CASE("cpu: exp2, exp and tanh are within 2 ulp, edges included") {
               "tanh", [](double x) { return std::tanh(x); }, 1e-8f, 50, bits) <
           2);
   }
+}
+
+// What tile-split-tanh and tile-expand-tanh make, beside the compare of the
+// former: a GPU runs the same with a reciprocal in place of the division, which
+// is one unit in the last place more.
+TEST_CASE("tanh on the tile level is within 2^-21, edges included") {
+  for (bool split : {false, true})
+    for (float factor : {1.0f, 0.0041666667f, 1e-9f, -2.0f}) {
+      Passes passes;
+      if (split)
+        passes.push_back(tile::createTileSplitTanh());
+      passes.push_back(tile::createTileExpandTanh());
+      std::vector<float> x =
+          sample(1e-7f / std::fabs(factor), 20 / std::fabs(factor));
+      std::vector<float> y =
+          apply(mapKernel(fmt::format("%k = arith.constant {:e} : f32\n"
+                                      "%z = arith.mulf %x, %k : f32\n"
+                                      "%y = math.tanh %z : f32",
+                                      factor)),
+                x, Element::F32, 0, std::move(passes));
+      double most = 0;
+      for (size_t n = 0; n < x.size(); ++n) {
+        double right = std::tanh(double(factor) * double(x[n]));
+        CAPTURE(split, factor, x[n], y[n], right);
+        if (std::isnan(right) || right == 0) {
+          CHECK(std::isnan(y[n]) == std::isnan(right));
+          CHECK((std::isnan(right) || y[n] == 0));
+          continue;
+        }
+        most = std::max(most, std::fabs(y[n] / right - 1));
+      }
+      fmt::print("figure: tanh(x * {}){}: relative error 2^{:.2f}\n", factor,
+                 split ? ", split" : "", std::log2(most));
+      CHECK(most < 0x1p-21);
+    }
 }
 
 TEST_CASE("cpu: functions of libm work on vectors") {

@@ -144,6 +144,15 @@ LogicalResult ScatterOp::verifyRegions() {
                        << expected << ")";
 }
 
+LogicalResult AnyNotFiniteOp::verify() { return checkStatic(*this); }
+
+LogicalResult AnyAboveOp::verify() {
+  if (failed(checkStatic(*this)))
+    return failure();
+  return checkRows(*this, getScores().getType(), "scores",
+                   getLimits().getType(), "limit");
+}
+
 LogicalResult ReduceOp::verify() {
   if (failed(checkStatic(*this)) ||
       failed(checkRows(*this, getTile().getType(), "scores",

@@ -54,7 +54,9 @@ SmallVector<Value> buildEnds(ImplicitLocOpBuilder &b, FinishOp op, Value rowMax,
   Value none = arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ,
                                      marksLarge ? rowMax : rowSum,
                                      marksLarge ? buildF32(b, noKeys) : zero);
-  Value inverse = arith::DivFOp::create(b, buildF32(b, 1.0f), rowSum);
+  // Off by one unit in the last place at most, where a division is not exact.
+  Value inverse = arith::DivFOp::create(b, buildF32(b, 1.0f), rowSum,
+                                        arith::FastMathFlags::afn);
   Value log = arith::MulFOp::create(b, math::Log2Op::create(b, rowSum),
                                     buildF32(b, llvm::numbers::ln2f));
   Value lse = math::FmaOp::create(b, rowMax, buildF32(b, nats), log);

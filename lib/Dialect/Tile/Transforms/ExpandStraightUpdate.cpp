@@ -93,8 +93,10 @@ struct ExpandStraightUpdate : OpRewritePattern<SoftmaxUpdateOp> {
 } // namespace
 
 bool isStraight(SoftmaxUpdateOp update) {
+  Rescale rescale = getRescale(update);
   return getRoles(update) &&
-         (getRescale(update) != Rescale::Lazy || isFirst(update));
+         ((rescale != Rescale::Lazy && rescale != Rescale::Test) ||
+          isFirst(update));
 }
 
 void populateExpandStraightUpdatePatterns(RewritePatternSet &patterns) {

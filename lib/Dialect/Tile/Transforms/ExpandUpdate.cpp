@@ -4,6 +4,7 @@
 // follows a new maximum. The formulas are in UpdateExpander.h.
 //
 //===----------------------------------------------------------------------===//
+#include "Rescale.h"
 #include "RowProduct.h"
 #include "UpdateExpander.h"
 
@@ -45,9 +46,16 @@ struct ExpandSoftmaxUpdate : OpRewritePattern<SoftmaxUpdateOp> {
     bool alphaLeaves =
         llvm::range_size(op.getRescale().getUses()) != rescales.size();
 
-    Value blockMax = expander.buildBlockMax();
-    Value raised = expander.buildRaised(blockMax);
-    Value anyRaised = AnyOp::create(b, b.getI1Type(), raised);
+    // Where the branch is taken by a test alone, it finds the maximum itself.
+    bool tests = getRescale(op) == Rescale::Test;
+    Value blockMax, raised, anyRaised;
+    if (tests) {
+      anyRaised = expander.buildMayRise();
+    } else {
+      blockMax = expander.buildBlockMax();
+      raised = expander.buildRaised(blockMax);
+      anyRaised = AnyOp::create(b, b.getI1Type(), raised);
+    }
     SmallVector<Value> kept = {op.getRowMax(), op.getRowSum()};
     for (RescaleOp rescale : rescales)
       kept.push_back(rescale.getTile());
@@ -75,6 +83,10 @@ private:
                          bool alphaLeaves) {
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(branch.thenBlock());
+    if (!blockMax) {
+      blockMax = expander.buildBlockMax();
+      raised = expander.buildRaised(blockMax);
+    }
     auto [newMax, alpha] = expander.buildNewMax(blockMax, raised);
     SmallVector<Value> results = {newMax};
     for (Value value : kept.drop_front())

@@ -47,6 +47,8 @@ private:
   Value buildProduct(Value block, Value probs, Value acc);
   Value buildScores(KeyLoop &old, IRMapping &mapping);
   void cloneWhereKeysAre(MapOp map, IRMapping &mapping);
+  void cloneWhereMasked(MaskOp mask, IRMapping &mapping);
+  Value buildIsFull();
   KeyLoop &chooseFirst();
   Value index(int64_t value) {
     return arith::ConstantIndexOp::create(b, value);
@@ -111,6 +113,43 @@ void Overlapper::cloneWhereKeysAre(MapOp map, IRMapping &mapping) {
   mapping.map(map.getResults(), branch.getResults());
 }
 
+/// Whether block lo is one of a loop without a mask; null if there is none.
+Value Overlapper::buildIsFull() {
+  Value isFull;
+  for (KeyLoop &k : chain) {
+    if (k.isMasked)
+      continue;
+    Value begin = k.loop.getLowerBound(), end = k.loop.getUpperBound();
+    Value inside =
+        b.createOrFold<arith::CmpIOp>(arith::CmpIPredicate::slt, lo, end);
+    if (!isEqualConstantIntOrValue(begin, lo)) {
+      Value begun =
+          b.createOrFold<arith::CmpIOp>(arith::CmpIPredicate::sle, begin, lo);
+      inside = b.createOrFold<arith::AndIOp>(begun, inside);
+    }
+    isFull = isFull ? b.createOrFold<arith::OrIOp>(isFull, inside) : inside;
+  }
+  return isFull;
+}
+
+/// The mask hides nothing of a full block, but looking costs as much.
+void Overlapper::cloneWhereMasked(MaskOp mask, IRMapping &mapping) {
+  Value isFull = buildIsFull();
+  if (!isFull) {
+    b.clone(*mask, mapping);
+    return;
+  }
+  auto branch = scf::IfOp::create(b, mask->getResultTypes(), isFull,
+                                  /*withElse=*/true);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(branch.thenBlock());
+  scf::YieldOp::create(b, mapping.lookupOrDefault(mask.getScores()));
+  b.setInsertionPointToStart(branch.elseBlock());
+  Operation *copy = b.clone(*mask, mapping);
+  scf::YieldOp::create(b, copy->getResults());
+  mapping.map(mask.getResult(), branch.getResult(0));
+}
+
 /// Block lo up to its P. The accumulator is still the first one.
 Carried Overlapper::buildFirstBlock() {
   KeyLoop &old = chooseFirst();
@@ -132,6 +171,8 @@ Carried Overlapper::buildFirstBlock() {
     auto map = dyn_cast<MapOp>(op);
     if (map && readsMemory(map))
       cloneWhereKeysAre(map, mapping);
+    else if (auto mask = dyn_cast<MaskOp>(op))
+      cloneWhereMasked(mask, mapping);
     else if (op != old.rescale)
       b.clone(*op, mapping);
   }

@@ -45,12 +45,26 @@ Value UpdateExpander::buildBlockMax() {
                           /*deferred=*/false);
 }
 
+/// How far a score may be above m.
+float UpdateExpander::getSlack() {
+  auto lazy = op.getLazyAttr();
+  return lazy ? float(lazy.getValueAsDouble() / double(scale)) : 0.0f;
+}
+
+Value UpdateExpander::buildMayRise() {
+  // Rounding m + t / c moves the limit by less than p has room for.
+  Value old = op.getRowMax();
+  Value limits = buildMap(b, old.getType(), old, {}, [&](ValueRange x) {
+    return SmallVector<Value>{
+        arith::AddFOp::create(b, x[0], buildF32(b, getSlack()))};
+  })[0];
+  return AnyAboveOp::create(b, b.getI1Type(), op.getScores(), limits);
+}
+
 Value UpdateExpander::buildRaised(Value blockMax) {
   // c * (max - m) > t, as max - m > t / c: the difference of two near numbers
   // is exact, and is NaN (false) where both are -inf.
-  float slack = 0.0f;
-  if (auto lazy = op.getLazyAttr())
-    slack = float(lazy.getValueAsDouble() / double(scale));
+  float slack = getSlack();
   Value old = op.getRowMax();
   return buildMap(b, i1Rows(old), {old, blockMax}, {}, [&](ValueRange x) {
     Value left = x[1], right = x[0];

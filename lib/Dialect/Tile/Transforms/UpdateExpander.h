@@ -25,6 +25,8 @@ public:
   mlir::Value buildBlockMax();
   /// The rows whose maximum rises, given the maximum with this block.
   mlir::Value buildRaised(mlir::Value blockMax);
+  /// Whether some row's maximum may rise; where it does, it is true.
+  mlir::Value buildMayRise();
   /// (m', alpha) of the raised rows; the others keep m and have alpha = 1.
   std::pair<mlir::Value, mlir::Value> buildNewMax(mlir::Value blockMax,
                                                   mlir::Value raised);
@@ -41,6 +43,7 @@ public:
   mlir::Value buildExponentials(mlir::Value scores, mlir::Value shift);
 
 private:
+  float getSlack();
   mlir::Value buildAlphaExponent(mlir::Value oldMax, mlir::Value newMax);
   mlir::scf::IfOp buildFarBranch(mlir::Value newMax, mlir::Value shift,
                                  mlir::Value isLarge);

@@ -194,11 +194,32 @@ LogicalResult CollectOp::verify() {
   return success();
 }
 
-LogicalResult AnyOp::verify() {
-  FragmentType type = getRows().getType();
-  if (type.getRank() == 1 && type.getElementType().isInteger(1))
+LogicalResult AnyNotFiniteOp::verify() {
+  FragmentType type = getFragment().getType();
+  if (type.getRank() == 2 && type.getElementType().isF32())
     return success();
-  return emitOpError("asks whether a row's condition is true, but the operand "
-                     "is ")
-         << type << "; use a rank-1 i1 fragment";
+  return emitOpError(
+             "looks at the elements of an f32 tile, but the operand is ")
+         << type << "; use a rank-2 f32 fragment";
+}
+
+LogicalResult AnyAboveOp::verify() {
+  FragmentType scores = getScores().getType(), limits = getLimits().getType();
+  if (scores.getRank() != 2 || !scores.getElementType().isF32())
+    return emitOpError("compares the scores of an f32 tile, but they are ")
+           << scores << "; use a rank-2 f32 fragment";
+  if (limits.getRank() != 1 || !limits.getElementType().isF32() ||
+      limits.getPartial() || limits.getShape()[0] != scores.getShape()[0])
+    return emitOpError("has one f32 limit a row, but the scores are ")
+           << scores << " and the limits " << limits
+           << "; use a rank-1 f32 fragment of the same rows";
+  return success();
+}
+
+LogicalResult AnyOp::verify() {
+  FragmentType type = getConditions().getType();
+  if (type.getElementType().isInteger(1))
+    return success();
+  return emitOpError("asks whether a condition is true, but the operand is ")
+         << type << "; use an i1 fragment";
 }

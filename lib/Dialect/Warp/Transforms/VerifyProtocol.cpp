@@ -24,7 +24,7 @@ bool dependsOnWarp(Value value) {
   Operation *op = value.getDefiningOp();
   if (!op)
     return false;
-  if (isa<AnyOp>(op))
+  if (isa<AnyOp, AnyAboveOp, AnyNotFiniteOp>(op))
     return true;
   return isa<arith::ArithDialect>(op->getDialect()) &&
          llvm::any_of(op->getOperands(), dependsOnWarp);

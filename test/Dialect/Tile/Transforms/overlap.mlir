@@ -1,10 +1,10 @@
 // RUN: flashc-opt %s --tile-overlap --canonicalize --cse --split-input-file --verify-diagnostics | FileCheck %s
 
 #s = #tile.schedule<q = 64, kv = 64, stages = 1, warps = 4, q_in_registers = false, sram = 65536, roles = <
-    groups = 1, producer = 32, consumer = 240, overlap = true, turns = false, rescale = lazy, apart = true>>
+    groups = 1, producer = 32, consumer = 240, overlap = true, turns = false, rescale = lazy, apart = true, ahead = false>>
 #mask = affine_set<(i, j)[sk] : (i - j >= 0, sk - 1 - j >= 0)>
 
-// Full blocks, then masked ones. Block 0 takes the masked form, Q comes behind
+// Full blocks, then masked ones. Block 0 is masked if it is not a full one, Q comes behind
 // its K, and the last block's product stands behind the loops.
 // CHECK-LABEL: tile.kernel @causal(
 // CHECK-DAG:     %[[C0:.+]] = arith.constant 0 : index
@@ -19,7 +19,13 @@
 // CHECK:         %[[K0:.+]] = tile.next %[[KS]][%[[C0]]]
 // CHECK-NEXT:    %[[Q:.+]] = tile.load
 // CHECK-NEXT:    %[[S0:.+]] = tile.dot %[[Q]], %[[K0]] acc(%[[ZERO]]) transpose_b
-// CHECK-NEXT:    %[[X0:.+]] = tile.mask %[[S0]] at(%{{.+}}, %[[C0]])
+// CHECK-NEXT:    %[[ISFULL:.+]] = arith.cmpi sgt, %[[MID]], %[[C0]]
+// CHECK-NEXT:    %[[X0:.+]] = scf.if %[[ISFULL]]
+// CHECK-NEXT:      scf.yield %[[S0]]
+// CHECK-NEXT:    } else {
+// CHECK-NEXT:      %[[X1:.+]] = tile.mask %[[S0]] at(%{{.+}}, %[[C0]])
+// CHECK-NEXT:      scf.yield %[[X1]]
+// CHECK-NEXT:    }
 // CHECK-NEXT:    %[[P0:.+]], %[[M0:.+]], %[[L0:.+]], %{{.+}} = tile.softmax_update %[[X0]],
 // CHECK-NOT:     tile.rescale
 // CHECK:         %[[H0:.+]] = tile.map ins(%[[P0]] :
@@ -100,7 +106,7 @@ tile.kernel @causal(%q: memref<?x?x?x64xf16>, %k: memref<?x?x?x64xf16>, %v: memr
 // -----
 
 #s = #tile.schedule<q = 64, kv = 64, stages = 1, warps = 4, q_in_registers = false, sram = 65536, roles = <
-    groups = 1, producer = 32, consumer = 240, overlap = true, turns = false, rescale = lazy, apart = true>>
+    groups = 1, producer = 32, consumer = 240, overlap = true, turns = false, rescale = lazy, apart = true, ahead = false>>
 #mask = affine_set<(i, j)[sk] : (i - j >= 0, sk - 1 - j >= 0)>
 
 // One loop from a block that is not known; the captured bias may be empty where
@@ -176,7 +182,7 @@ tile.kernel @window_with_bias(%q: memref<?x?x?x64xf16>, %k: memref<?x?x?x64xf16>
 // -----
 
 #s = #tile.schedule<q = 64, kv = 64, stages = 1, warps = 4, q_in_registers = false, sram = 65536, roles = <
-    groups = 1, producer = 32, consumer = 240, overlap = true, turns = false, rescale = lazy, apart = true>>
+    groups = 1, producer = 32, consumer = 240, overlap = true, turns = false, rescale = lazy, apart = true, ahead = false>>
 #mask = affine_set<(i, j)[sk] : (i - j >= 0, sk - 1 - j >= 0)>
 
 // Without a mask there must be a block for certain.
@@ -226,7 +232,7 @@ tile.kernel @three_full_blocks(%q: memref<?x?x?x64xf16>, %k: memref<?x?x?x64xf16
 // -----
 
 #s = #tile.schedule<q = 64, kv = 64, stages = 1, warps = 4, q_in_registers = false, sram = 65536, roles = <
-    groups = 1, producer = 32, consumer = 240, overlap = true, turns = false, rescale = lazy, apart = true>>
+    groups = 1, producer = 32, consumer = 240, overlap = true, turns = false, rescale = lazy, apart = true, ahead = false>>
 #mask = affine_set<(i, j)[sk] : (i - j >= 0, sk - 1 - j >= 0)>
 
 // CHECK-LABEL: tile.kernel @perhaps_empty(
@@ -279,7 +285,7 @@ tile.kernel @perhaps_empty(%q: memref<?x?x?x64xf16>, %k: memref<?x?x?x64xf16>, %
 // -----
 
 #s = #tile.schedule<q = 64, kv = 64, stages = 1, warps = 4, q_in_registers = false, sram = 65536, roles = <
-    groups = 1, producer = 32, consumer = 240, overlap = true, turns = false, rescale = lazy, apart = true>>
+    groups = 1, producer = 32, consumer = 240, overlap = true, turns = false, rescale = lazy, apart = true, ahead = false>>
 #mask = affine_set<(i, j)[sk] : (i - j >= 0, sk - 1 - j >= 0)>
 
 // CHECK-LABEL: tile.kernel @not_a_stream(
@@ -329,7 +335,7 @@ tile.kernel @not_a_stream(%q: memref<?x?x?x64xf16>, %k: memref<?x?x?x64xf16>, %v
 // -----
 
 #s = #tile.schedule<q = 64, kv = 64, stages = 1, warps = 4, q_in_registers = false, sram = 65536, roles = <
-    groups = 1, producer = 32, consumer = 240, overlap = false, turns = false, rescale = lazy, apart = true>>
+    groups = 1, producer = 32, consumer = 240, overlap = false, turns = false, rescale = lazy, apart = true, ahead = false>>
 #mask = affine_set<(i, j)[sk] : (i - j >= 0, sk - 1 - j >= 0)>
 
 // CHECK-LABEL: tile.kernel @not_asked_for(

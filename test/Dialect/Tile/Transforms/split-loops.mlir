@@ -261,3 +261,42 @@ tile.kernel @other_keys(%q: memref<1x1x256x16xf32>, %o: memref<1x1x256x16xf32> {
   tile.store %r, %o[%b, %h, %c0] : tensor<32x16xf32>, memref<1x1x256x16xf32>
   tile.return
 }
+
+// -----
+
+#s = #tile.schedule<q = 32, kv = 16, stages = 1, warps = 1, q_in_registers = false, sram = 65536>
+
+// What the bodies read stays, though it is the old loop's bound.
+// CHECK-LABEL: tile.kernel @reads_its_bounds(
+// CHECK:         %[[UP:.+]] = arith.addi
+// CHECK:         %[[END:.+]] = arith.divui %[[UP]], %{{.+}}
+// CHECK-COUNT-2: memref.load %{{.+}}[%[[END]]] : memref<?xf32>
+tile.kernel @reads_its_bounds(%q: memref<?x?x?x16xf32>, %k: memref<?x?x?x16xf32>, %t: memref<?xf32>, %o: memref<?x?x?x16xf32> {tile.output}) attributes {schedule = #s} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %c15 = arith.constant 15 : index
+  %c16 = arith.constant 16 : index
+  %c32 = arith.constant 32 : index
+  %zero = arith.constant dense<0.0> : tensor<32x16xf32>
+  %x = arith.constant dense<2.0> : tensor<16x16xf32>
+  %b, %h, %i = tile.program
+  %i0 = arith.muli %i, %c32 : index
+  %sk = memref.dim %k, %c2 : memref<?x?x?x16xf32>
+  %up = arith.addi %sk, %c15 : index
+  %n = arith.divui %up, %c16 : index
+  %r = scf.for %j = %c0 to %n step %c1 iter_args(%s = %zero) -> tensor<32x16xf32> {
+    %j0 = arith.muli %j, %c16 : index
+    %d = tile.dot %s, %x acc(%s) : tensor<32x16xf32>, tensor<16x16xf32> -> tensor<32x16xf32>
+    %d1 = tile.map ins(%d : tensor<32x16xf32>) -> tensor<32x16xf32> {
+    ^bb0(%y: f32):
+      %last = memref.load %t[%n] : memref<?xf32>
+      %z = arith.addf %y, %last : f32
+      tile.yield %z : f32
+    }
+    %s1 = tile.mask %d1 at(%i0, %j0) symbols(%sk) sets([affine_set<(i, j)[sk] : (sk - 1 - j >= 0)>]) : tensor<32x16xf32>
+    scf.yield %s1 : tensor<32x16xf32>
+  }
+  tile.store %r, %o[%b, %h, %i0] : tensor<32x16xf32>, memref<?x?x?x16xf32>
+  tile.return
+}

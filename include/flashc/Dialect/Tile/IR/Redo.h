@@ -10,9 +10,11 @@ namespace flashc::tile {
 /// Whether `op` stands in that branch, where nothing is streamed, split or
 /// overlapped.
 inline bool isInRedo(mlir::Operation *op) {
-  auto kernel = op->getParentOfType<KernelOp>();
-  return kernel && kernel.getSchedule().getRoles() &&
-         op->getParentOfType<mlir::scf::IfOp>();
+  for (auto branch = op->getParentOfType<mlir::scf::IfOp>(); branch;
+       branch = branch->getParentOfType<mlir::scf::IfOp>())
+    if (branch.getCondition().getDefiningOp<AnyNotFiniteOp>())
+      return true;
+  return false;
 }
 
 } // namespace flashc::tile

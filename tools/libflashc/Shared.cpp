@@ -1,0 +1,1 @@
+// libflashc.so is made of FlashcCApi; a library needs a file of its own.
