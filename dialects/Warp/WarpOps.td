@@ -13,11 +13,20 @@ class Warp_Op<string mnemonic, list<Trait> traits = []> : Op<Warp_Dialect, mnemo
 class Warp_Type<string name, string typeMnemonic> : TypeDef<Warp_Dialect, name> { let mnemonic = typeMnemonic; }
 
 def Warp_FragmentType : Warp_Type<"Fragment", "fragment"> {
-  let summary = "A tile in registers: !warp.fragment<128x64xf32>, !warp.fragment<128xf32>, !warp.fragment<128xf32, partial>";
-  let parameters = (ins ArrayRefParameter<"int64_t">:$shape, "::mlir::Type":$elementType, "bool":$partial);
+  let summary = "A tile in registers: !warp.fragment<128x64xf32>; row values: !warp.fragment<128xf32>, !warp.fragment<128xf32, partial>; column values of tiles with 128 rows: !warp.fragment<1x64xf32, of 128>";
+  let parameters = (ins ArrayRefParameter<"int64_t">:$shape, "::mlir::Type":$elementType, "bool":$partial, "int64_t":$of);
+  let builders = [TypeBuilder<(ins "::llvm::ArrayRef<int64_t>":$shape, "::mlir::Type":$elementType, "bool":$partial), [{
+    return $_get($_ctxt, shape, elementType, partial, 0);
+  }]>];
   let hasCustomAssemblyFormat = 1;
   let genVerifyDecl = 1;     // rank 1 or 2; rows multiple of 16, columns multiple of 8; f16/bf16/f32/i1; partial only for rank-1 f32
-  let extraClassDeclaration = [{ int64_t getRank() const { return getShape().size(); } }];
+  let extraClassDeclaration = [{
+    int64_t getRank() const { return getShape().size(); }
+    /// A value for each column, with `getOf()` the rows of the tiles whose columns are meant.
+    bool isColumns() const { return getOf() != 0; }
+    /// Rows that are dealt to the warps.
+    int64_t getRows() const { return isColumns() ? getOf() : getShape()[0]; }
+  }];
 }
 def Warp_BufferType : Warp_Type<"Buffer", "buffer"> {
   let summary = "A tile in shared memory: !warp.buffer<64x128xf16, 64>, the last number being the segment in elements; with `parts = 2` its rows are dealt to two warpgroups";
@@ -68,7 +77,8 @@ def Warp_RowView : MemRefRankOf<[F32], [3]>;
 def Warp_KernelOp : Warp_Op<"kernel", [IsolatedFromAbove, FunctionOpInterface, Symbol]> {
   let summary = "A kernel as one thread block runs it";
   let description = [{
-    Arguments as for `tile.kernel`: argument 0 is Q, and the grid is dims 0 and 1 of Q and ceil(dim 2 of Q / q_block). `warps` is
+    Arguments as for `tile.kernel`: argument 0 is Q, and the grid is dims 0 and 1 of Q and ceil(dim 2 of Q / q_block); with `grid`, six
+    numbers, batches, heads and rows are each [argument, dimension], or 1 where the argument is -1. `warps` is
     the number of warps of a block that compute; `shared_bytes` is set by `warp-allocate-shared`. A kernel with `groups` has
     roles: `groups` warpgroups of four warps compute and one more loads; with `turns` those take turns (`warp-order-groups`). Its blocks are persistent, and `queue`, the byte
     offset of the queue through which the loading warp hands out the tiles, is set by `warp-allocate-shared`.
@@ -80,6 +90,7 @@ def Warp_KernelOp : Warp_Op<"kernel", [IsolatedFromAbove, FunctionOpInterface, S
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, TypeAttrOf<FunctionType>:$function_type, I64Attr:$warps, I64Attr:$q_block,
                        OptionalAttr<I64Attr>:$shared_bytes, OptionalAttr<I64Attr>:$groups, UnitAttr:$turns, OptionalAttr<I64Attr>:$queue,
+                       OptionalAttr<DenseI64ArrayAttr>:$grid,
                        OptionalAttr<DictArrayAttr>:$arg_attrs, OptionalAttr<DictArrayAttr>:$res_attrs);
   let regions = (region SizedRegion<1>:$body);
   let hasCustomAssemblyFormat = 1;
@@ -288,18 +299,19 @@ def Warp_FillOp : Warp_Op<"fill", [Pure]> {
 }
 
 def Warp_MmaOp : Warp_Op<"mma", [MemoryEffects<[MemRead]>, AllTypesMatch<["acc", "result"]>]> {
-  let summary = "acc + A B (A B^T with transpose_b): A in registers or shared, B shared, acc in registers";
+  let summary = "acc + A B (A B^T with transpose_b, A^T B with transpose_a): A in registers or shared, B shared, acc in registers";
   let description = [{
-    With `guarded` (A in registers and not negative, no `transpose_b`), elements of B that are not finite count as zero, and a row of
-    A that gives them weight becomes NaN: slow, for the branch that `warp.scan` asks for.
+    With `guarded` (no `transpose_b`), elements of B that are not finite count as zero, and a row of
+    A that gives them weight becomes NaN: slow, for the branch that `warp.scan` asks for. With `transpose_a` A is in shared memory. A in
+    registers has 16 rows for each warp at least, so that a warp has whole rows of it.
     ```mlir
     %s = warp.mma %q, %k acc(%zero) transpose_b : !warp.buffer<128x64xf16, 64>, !warp.buffer<64x64xf16, 64> -> !warp.fragment<128x64xf32>
     ```
   }];
   let arguments = (ins AnyTypeOf<[Warp_FragmentType, Warp_BufferType]>:$lhs, Warp_BufferType:$rhs, Warp_FragmentType:$acc,
-                       UnitAttr:$transpose_b, UnitAttr:$guarded);
+                       UnitAttr:$transpose_a, UnitAttr:$transpose_b, UnitAttr:$guarded);
   let results = (outs Warp_FragmentType:$result);
-  let assemblyFormat = [{ $lhs `,` $rhs `acc` `(` $acc `)` (`transpose_b` $transpose_b^)? (`guarded` $guarded^)? attr-dict `:` qualified(type($lhs)) `,` qualified(type($rhs)) `->` qualified(type($result)) }];
+  let assemblyFormat = [{ $lhs `,` $rhs `acc` `(` $acc `)` (`transpose_a` $transpose_a^)? (`transpose_b` $transpose_b^)? (`guarded` $guarded^)? attr-dict `:` qualified(type($lhs)) `,` qualified(type($rhs)) `->` qualified(type($result)) }];
   let hasVerifier = 1;
 }
 
@@ -323,8 +335,8 @@ def Warp_MapOp : Warp_Op<"map", [AttrSizedOperandSegments, SingleBlock, Recursiv
   let hasRegionVerifier = 1;
 }
 
-def Warp_YieldOp : Warp_Op<"yield", [Pure, Terminator, HasParent<"MapOp">]> {
-  let summary = "The scalars that a map's body computes";
+def Warp_YieldOp : Warp_Op<"yield", [Pure, Terminator, ParentOneOf<["MapOp", "ScatterOp"]>]> {
+  let summary = "The scalars that the body of a map or of a scatter computes";
   let arguments = (ins Variadic<AnyType>:$values);
   let assemblyFormat = "$values attr-dict `:` qualified(type($values))";
 }
@@ -400,6 +412,7 @@ def Warp_AnyAboveOp : Warp_Op<"any_above", [Pure]> {
   let hasVerifier = 1;
 }
 
+include "Warp/WarpMemoryOps.td"
 include "Warp/WarpRoleOps.td"
 
 #endif

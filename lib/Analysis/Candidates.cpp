@@ -181,6 +181,10 @@ llvm::Error checkSchedule(const ScheduleRequest &asked, const Schedule &s,
     return checkRoles(asked, s, target);
   request.stages = s.stages;
   request.warps = target.isCPU ? 0 : s.warps;
+  if (request.isBackward && !target.isCPU) {
+    request.tiles = fmt::format("{}x{}", s.q, s.kv);
+    return chooseSchedule(request, target).takeError();
+  }
   ScheduleSpace space(request, target);
   for (const Schedule &other : space.allOf(s.q, s.kv, /*mayBeTight=*/true))
     if (isSame(other, s))

@@ -8,6 +8,7 @@
 //===----------------------------------------------------------------------===//
 #include "flashc/Analysis/Schedule.h"
 
+#include "BackwardSchedule.h"
 #include "RoleSchedule.h"
 #include "ScheduleCost.h"
 #include "ScheduleSpace.h"
@@ -69,10 +70,6 @@ llvm::Error Chooser::checkRequest() const {
         "{} warps are asked for, but a block has 1, 2, 4 or 8; give one of "
         "these, or 0 to have it chosen",
         request.warps);
-  if (request.isBackward)
-    return makeError("gradients are compiled for target cpu only, but the "
-                     "target is {}; use cpu",
-                     target.arch);
   if (request.element == ElementKind::F32)
     return makeError(
         "element type f32 is not supported on {}, whose tensor cores take f16 "
@@ -153,6 +150,8 @@ llvm::Expected<Schedule> Chooser::chooseExact() const {
 llvm::Expected<Schedule> Chooser::choose() {
   if (llvm::Error error = checkRequest())
     return error;
+  if (request.isBackward && !target.isCPU)
+    return chooseBackward(request, target);
   if (std::optional<Schedule> schedule = chooseRoles(request, target))
     return *schedule;
   if (request.tiles == "auto")

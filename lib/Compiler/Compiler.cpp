@@ -160,7 +160,10 @@ flashc::lowerTo(ModuleOp input, const CompileOptions &options, Stage stage) {
   }
   if (llvm::Error error = run(buildWarpPipeline, "warp"))
     return error;
-  describeWarp(*result.module, result.manifest);
+  if (result.program)
+    describeBlocks(*result.module, *result.program);
+  else
+    describeWarp(*result.module, result.manifest);
   if (stage == Stage::Warp)
     return result;
   if (llvm::Error error = run(buildNVVMPipeline, "llvm"))
@@ -176,17 +179,59 @@ static std::string printModule(ModuleOp module) {
   return text;
 }
 
+static llvm::Error assembleTo(KernelImage &image, const TargetInfo &target,
+                              const Assembler &assembler) {
+  llvm::Expected<Assembled> cubin = assembler.assemble(image.ptx, target);
+  if (!cubin)
+    return cubin.takeError();
+  image.cubin = std::move(cubin->cubin);
+  image.manifest.registers = cubin->registers;
+  image.manifest.spillBytes = cubin->spillStores + cubin->spillLoads;
+  image.assembler = assembler.name();
+  return llvm::Error::success();
+}
+
+/// As `emitStage`, of gradients: PTX and cubin have all kernels in one.
+static llvm::Expected<std::string> emitProgram(ModuleOp module,
+                                               const CompileOptions &options,
+                                               Stage stage,
+                                               const Assembler *assembler) {
+  if (stage == Stage::Header)
+    return makeError("a header is made of one kernel, but gradients are "
+                     "several; emit ptx and manifest instead");
+  if (stage == Stage::Cubin && !assembler)
+    return makeError("cannot make a cubin: there is no assembler; give one, or "
+                     "emit ptx instead");
+  Stage lowest = std::min(stage, Stage::LLVM);
+  llvm::Expected<Lowering> lowered = lowerTo(module, options, lowest);
+  if (!lowered)
+    return lowered.takeError();
+  FirstError errors(module.getContext());
+  if (stage == Stage::Manifest)
+    return llvm::formatv("{0:2}\n", lowered->program->toJSON()).str();
+  if (stage < Stage::LLVM || lowered->target.isCPU) {
+    if (stage > Stage::LLVM)
+      return needGPU(options, stage);
+    return printModule(*lowered->module);
+  }
+  if (stage == Stage::LLVM)
+    return translateToLLVMText(*lowered->module, lowered->target);
+  llvm::Expected<std::string> ptx =
+      translateToPTX(*lowered->module, lowered->target);
+  if (!ptx || stage == Stage::PTX)
+    return ptx;
+  llvm::Expected<Assembled> cubin = assembler->assemble(*ptx, lowered->target);
+  if (!cubin)
+    return cubin.takeError();
+  return cubin->cubin;
+}
+
 llvm::Expected<std::string> flashc::emitStage(ModuleOp module,
                                               const CompileOptions &options,
                                               Stage stage,
                                               const Assembler *assembler) {
-  bool isBackward = options.backward || holdsBackward(module);
-  if (stage == Stage::Manifest && isBackward) {
-    llvm::Expected<Lowering> lowered = lowerTo(module, options, Stage::Tile);
-    if (!lowered)
-      return lowered.takeError();
-    return llvm::formatv("{0:2}\n", lowered->program->toJSON()).str();
-  }
+  if (options.backward || holdsBackward(module))
+    return emitProgram(module, options, stage, assembler);
   if (stage == Stage::Cubin && !assembler)
     return makeError("cannot make a cubin: there is no assembler; give one, or "
                      "emit ptx instead");
@@ -224,6 +269,9 @@ flashc::compileToGPU(ModuleOp module, const CompileOptions &options,
     return lowered.takeError();
   if (lowered->target.isCPU)
     return needGPU(options, Stage::PTX);
+  if (lowered->program)
+    return makeError("the module computes gradients, which are several "
+                     "kernels; compile it as a program");
   begin(Stage::PTX);
   FirstError errors(module.getContext());
   llvm::Expected<std::string> ptx =
@@ -239,15 +287,49 @@ flashc::compileToGPU(ModuleOp module, const CompileOptions &options,
   if (!assembler)
     return image;
   begin(Stage::Cubin);
-  llvm::Expected<Assembled> cubin =
-      assembler->assemble(image.ptx, lowered->target);
-  if (!cubin)
-    return cubin.takeError();
-  image.cubin = std::move(cubin->cubin);
-  image.manifest.registers = cubin->registers;
-  image.manifest.spillBytes = cubin->spillStores + cubin->spillLoads;
-  image.assembler = assembler->name();
+  if (llvm::Error error = assembleTo(image, lowered->target, *assembler))
+    return std::move(error);
   return image;
+}
+
+/// A copy of `module` with this one of its functions.
+static OwningOpRef<ModuleOp> keepOnly(ModuleOp module, llvm::StringRef name) {
+  OwningOpRef<ModuleOp> copy = module.clone();
+  for (auto func :
+       llvm::make_early_inc_range(copy->getOps<mlir::FunctionOpInterface>()))
+    if (func.getName() != name)
+      func.erase();
+  return copy;
+}
+
+llvm::Expected<ProgramImage>
+flashc::compileProgramToGPU(ModuleOp module, const CompileOptions &options,
+                            const Assembler *assembler) {
+  llvm::Expected<Lowering> lowered = lowerTo(module, options, Stage::LLVM);
+  if (!lowered)
+    return lowered.takeError();
+  if (lowered->target.isCPU)
+    return needGPU(options, Stage::PTX);
+  if (!lowered->program)
+    return makeError("the module holds attention and no gradients, but a "
+                     "program computes gradients; ask for them");
+  FirstError errors(module.getContext());
+  ProgramImage program{std::move(*lowered->program), {}};
+  for (const ProgramKernel &kernel : program.manifest.kernels) {
+    OwningOpRef<ModuleOp> alone = keepOnly(*lowered->module, kernel.name);
+    llvm::Expected<std::string> ptx = translateToPTX(*alone, lowered->target);
+    if (!ptx)
+      return ptx.takeError();
+    Manifest manifest = describeKernel(program.manifest, kernel, options);
+    KernelImage &image = program.kernels.emplace_back(
+        KernelImage{kernel.name, lowered->target.arch, std::move(*ptx), "",
+                    std::move(manifest), ""});
+    if (!assembler)
+      continue;
+    if (llvm::Error error = assembleTo(image, lowered->target, *assembler))
+      return std::move(error);
+  }
+  return program;
 }
 
 llvm::Expected<CpuProgram>

@@ -138,6 +138,11 @@ void flashc::describeKernels(ModuleOp module, ProgramManifest &program) {
     for (auto [i, type] : llvm::enumerate(kernel.getArgumentTypes())) {
       auto name = kernel.getArgAttrOfType<StringAttr>(i, "tile.argument");
       description.arguments.push_back(name.str());
+      KernelParam &param = description.params.emplace_back();
+      param.kind = kernel.getArgAttr(i, "tile.output") ? ParamKind::Output
+                                                       : ParamKind::Capture;
+      param.name = name.str();
+      describeParam(cast<MemRefType>(type), param);
       auto sizes = kernel.getArgAttrOfType<ArrayAttr>(i, "tile.workspace");
       if (!sizes || !seen.insert(name).second)
         continue;
@@ -149,4 +154,31 @@ void flashc::describeKernels(ModuleOp module, ProgramManifest &program) {
       workspace.zeroed = bool(kernel.getArgAttr(i, "tile.zeroed"));
     }
   }
+}
+
+void flashc::describeBlocks(ModuleOp module, ProgramManifest &program) {
+  for (auto [kernel, description] :
+       llvm::zip_equal(module.getOps<warp::KernelOp>(), program.kernels)) {
+    description.warps = kernel.getWarps();
+    description.sharedBytes = kernel.getSharedBytes().value_or(0);
+  }
+}
+
+Manifest flashc::describeKernel(const ProgramManifest &program,
+                                const ProgramKernel &kernel,
+                                const CompileOptions &options) {
+  Manifest manifest;
+  manifest.params = kernel.params;
+  manifest.qBlock = kernel.rows;
+  manifest.warps = kernel.warps;
+  manifest.sharedBytes = kernel.sharedBytes;
+  manifest.headDim = program.headDim;
+  manifest.valueHeadDim = program.valueHeadDim;
+  manifest.dtype = program.dtype;
+  manifest.alignment =
+      options.alignment ? options.alignment : kDefaultAlignment;
+  manifest.scale = program.scale;
+  manifest.mask = program.mask;
+  manifest.layout = program.layout;
+  return manifest;
 }

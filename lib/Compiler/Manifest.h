@@ -24,6 +24,14 @@ llvm::Expected<ProgramManifest> describeBackward(mlir::ModuleOp module);
 /// Adds the kernels and workspaces of the `tile` level.
 void describeKernels(mlir::ModuleOp module, ProgramManifest &program);
 
+/// Adds the blocks of the `warp` level.
+void describeBlocks(mlir::ModuleOp module, ProgramManifest &program);
+
+/// One kernel of a program as an image has it.
+Manifest describeKernel(const ProgramManifest &program,
+                        const ProgramKernel &kernel,
+                        const CompileOptions &options);
+
 } // namespace flashc
 
 #endif // FLASHC_LIB_COMPILER_MANIFEST_H

@@ -202,8 +202,8 @@ llvm::Expected<uint32_t> countTiles(const std::string &kernel,
 } // namespace
 
 llvm::Expected<PackedArguments>
-flashc::packArguments(const std::string &kernel, const Manifest &manifest,
-                      llvm::ArrayRef<ArrayArg> args) {
+flashc::packArrays(const std::string &kernel, const Manifest &manifest,
+                   llvm::ArrayRef<ArrayArg> args) {
   if (args.size() != manifest.params.size())
     return makeError("kernel '{}' takes {} arrays, but {} are given; pass "
                      "those of its manifest, in that order",
@@ -219,6 +219,16 @@ flashc::packArguments(const std::string &kernel, const Manifest &manifest,
       return std::move(error);
     pack(param, arg, packed.slots);
   }
+  return packed;
+}
+
+llvm::Expected<PackedArguments>
+flashc::packArguments(const std::string &kernel, const Manifest &manifest,
+                      llvm::ArrayRef<ArrayArg> args) {
+  llvm::Expected<PackedArguments> arrays = packArrays(kernel, manifest, args);
+  if (!arrays)
+    return arrays;
+  PackedArguments packed = std::move(*arrays);
   if (llvm::Error error = Together(kernel, manifest, args).check())
     return std::move(error);
   for (const TensorMap &map : manifest.tensorMaps) {

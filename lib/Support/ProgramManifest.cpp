@@ -62,7 +62,9 @@ json::Value ProgramManifest::toJSON() const {
                               {"heads", placeToJSON(kernel.heads)},
                               {"blocks", placeToJSON(kernel.blocks)},
                               {"rows", kernel.rows}}},
-        {"arguments", json::Array(kernel.arguments)}});
+        {"arguments", json::Array(kernel.arguments)},
+        {"warps", kernel.warps},
+        {"shared_bytes", kernel.sharedBytes}});
   for (const Workspace &workspace : workspaces)
     workspaceList.push_back(
         json::Object{{"name", workspace.name},

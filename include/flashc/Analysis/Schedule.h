@@ -30,7 +30,7 @@ struct ScheduleRequest {
   bool isPositional = false;
   /// Whether some key blocks are masked: their code needs registers for it.
   bool isMasked = false;
-  /// Whether gradients are computed: the CPU only, so far.
+  /// Whether gradients are computed.
   bool isBackward = false;
   /// The keys that row i sees, i - left to i + right, where the mask is a band;
   /// -1: no bound on that side. A mask with neither is taken to be causal, and
@@ -85,6 +85,10 @@ struct Schedule {
 
 /// Columns of every tile are padded to this, the K of one tensor core step.
 constexpr int64_t kTileColumnStep = 16;
+
+/// Columns of tiles of a backward that are `dim` wide: padded so that they can
+/// be dealt to the warps that have no rows of their own.
+int64_t getBackwardColumns(int64_t dim, int64_t q, int64_t kv, int64_t warps);
 
 /// Bytes of on-chip memory of a block with these tiles. On a GPU: Q (O leaves
 /// through the same place) and the two rings. On the CPU: what one query block

@@ -79,6 +79,12 @@ compileToCPU(mlir::ModuleOp module, const CompileOptions &options,
 llvm::Expected<CpuProgram> compileProgramToCPU(mlir::ModuleOp module,
                                                const CompileOptions &options);
 
+/// The same for a GPU, with the PTX of each kernel by itself, and with an
+/// assembler its cubin.
+llvm::Expected<ProgramImage>
+compileProgramToGPU(mlir::ModuleOp module, const CompileOptions &options,
+                    const Assembler *assembler = nullptr);
+
 } // namespace flashc
 
 #endif // FLASHC_COMPILER_COMPILER_H

@@ -48,6 +48,12 @@ llvm::Expected<PackedArguments> packArguments(const std::string &kernel,
                                               const Manifest &manifest,
                                               llvm::ArrayRef<ArrayArg> args);
 
+/// The same for a kernel of a program: each array by itself, none against the
+/// others; `grid` and `threads` are left to the caller.
+llvm::Expected<PackedArguments> packArrays(const std::string &kernel,
+                                           const Manifest &manifest,
+                                           llvm::ArrayRef<ArrayArg> args);
+
 } // namespace flashc
 
 #endif // FLASHC_RUNTIME_ARGUMENTS_H

@@ -38,6 +38,10 @@ struct ProgramKernel {
   int64_t rows = 0;
   /// Names of the arrays that it is given, in order.
   std::vector<std::string> arguments;
+  /// Of a GPU's kernel: the arrays' types (as in Manifest, `name` and types
+  /// alone count), warps of a block, and its bytes of dynamic shared memory.
+  std::vector<KernelParam> params;
+  int64_t warps = 0, sharedBytes = 0;
 
   bool operator==(const ProgramKernel &) const = default;
 };
@@ -68,6 +72,13 @@ struct ProgramManifest {
   std::string mask, layout;
 
   llvm::json::Value toJSON() const;
+};
+
+/// A program for a GPU: an image for each of the manifest's kernels, in its
+/// order.
+struct ProgramImage {
+  ProgramManifest manifest;
+  std::vector<KernelImage> kernels;
 };
 
 /// The sizes of a workspace for a problem. Fails on a word that is none of

@@ -25,8 +25,34 @@ BackwardKernel::BackwardKernel(OpBuilder &builder, attn::BackwardOp op,
     : b(op.getLoc(), builder), op(op), buffers(buffers), schedule(schedule),
       sets(sets), element(op.getQuery().getType().getElementType()),
       q(schedule.getQ()), kv(schedule.getKv()),
-      headDim(llvm::alignTo(op.getHeadDim(), kTileColumnStep)),
-      valueDim(llvm::alignTo(op.getValueHeadDim(), kTileColumnStep)) {}
+      headDim(getBackwardColumns(op.getHeadDim(), q, kv, schedule.getWarps())),
+      valueDim(
+          getBackwardColumns(op.getValueHeadDim(), q, kv, schedule.getWarps())),
+      whole(schedule) {}
+
+/// Warps of a block of a plain kernel, at most: its tiles stay small then.
+static constexpr int64_t kPlainWarps = 4;
+
+int64_t BackwardKernel::getPlainRows() const {
+  int64_t warps = std::min(whole.getWarps(), kPlainWarps);
+  return warps == 1 ? q : 16 * warps;
+}
+
+void BackwardKernel::setPlain(bool isPlain) {
+  schedule = whole;
+  if (!isPlain)
+    return;
+  schedule = tile::ScheduleAttr::get(
+      b.getContext(), getPlainRows(), whole.getKv(), /*stages=*/1,
+      std::min(whole.getWarps(), kPlainWarps), whole.getQInRegisters(),
+      whole.getSram(), /*roles=*/tile::RolesAttr());
+}
+
+void BackwardKernel::setQueryForm(bool isQueryForm) {
+  if (isQueryForm != rowsAreQueries)
+    std::swap(q, kv);
+  rowsAreQueries = isQueryForm;
+}
 
 void BackwardKernel::begin(StringRef name, ArrayRef<std::string> arguments,
                            ArrayRef<std::string> outputs, Place batchPlace,
@@ -157,8 +183,17 @@ QueryBlock BackwardKernel::loadQueries(Value batch, Value head,
           firstRow,
           load(view("q"), batch, head, firstRow, {q, headDim}),
           load(view("do"), batch, head, firstRow, {q, valueDim}),
-          load(view("lse"), batch, head, firstRow, {1, q}),
-          load(view("delta"), batch, head, firstRow, {1, q})};
+          loadValues("lse", batch, head, firstRow),
+          rowsAreQueries ? loadValues("delta", batch, head, firstRow)
+                         : Value()};
+}
+
+/// A value for each query: for each row of a pair's tiles, or for each column.
+Value BackwardKernel::loadValues(StringRef name, Value batch, Value head,
+                                 Value row) {
+  if (rowsAreQueries)
+    return load(view(name), batch, head, row, {q});
+  return load(view(name), batch, head, row, {1, q});
 }
 
 /// score(scale * s) for each element.
@@ -168,11 +203,12 @@ Value BackwardKernel::buildScoreFunction(Value scores,
   auto body = [&](ValueRange x) {
     Value scale = tile::buildF32(b, float(op.getScaleValue()));
     Value score = arith::MulFOp::create(b, x[0], scale);
-    Value scalars[] = {score, queries.batch, queries.head, x[2], x[1]};
+    auto [query, key] = coordinates(x[1], x[2]);
+    Value scalars[] = {score, queries.batch, queries.head, query, key};
     return SmallVector<Value>{cloner->clone(op.getScore().front(), scalars)};
   };
-  return tile::buildMap(b, scores.getType(), scores,
-                        {firstKey, queries.firstRow}, body)[0];
+  auto [first, second] = coordinates(queries.firstRow, firstKey);
+  return tile::buildMap(b, scores.getType(), scores, {first, second}, body)[0];
 }
 
 /// The gradient region on each element. Where p is 0 so are its results: a
@@ -180,15 +216,19 @@ Value BackwardKernel::buildScoreFunction(Value scores,
 void BackwardKernel::buildScoreGradient(Pair &pair, const QueryBlock &queries,
                                         Value firstKey) {
   Block &region = op.getScoreGradient().front();
-  size_t count = llvm::range_size(region.getOps<attn::AddGradientOp>());
+  // The query form is for dQ alone.
+  size_t count = rowsAreQueries
+                     ? 0
+                     : llvm::range_size(region.getOps<attn::AddGradientOp>());
   SmallVector<Type> types(1 + count, pair.scores.getType());
   auto body = [&](ValueRange x) {
     Value scale = tile::buildF32(b, float(op.getScaleValue()));
     Value score = arith::MulFOp::create(b, x[0], scale);
-    Value scalars[] = {score, queries.batch, queries.head, x[4], x[3], x[2]};
+    auto [query, key] = coordinates(x[3], x[4]);
+    Value scalars[] = {score, queries.batch, queries.head, query, key, x[2]};
     SmallVector<Addition> additions;
     SmallVector<Value> results = {cloner->clone(region, scalars, &additions)};
-    for (Addition &addition : additions)
+    for (const Addition &addition : ArrayRef(additions).take_front(count))
       results.push_back(addition.value);
     Value zero = tile::buildF32(b, 0.0f);
     Value none =
@@ -197,9 +237,10 @@ void BackwardKernel::buildScoreGradient(Pair &pair, const QueryBlock &queries,
       result = arith::SelectOp::create(b, none, zero, result);
     return results;
   };
+  auto [first, second] = coordinates(queries.firstRow, firstKey);
   ResultRange results =
       tile::buildMap(b, types, {pair.scores, pair.probs, pair.scoreGradient},
-                     {firstKey, queries.firstRow}, body);
+                     {first, second}, body);
   pair.scoreGradient = results[0];
   pair.additions.assign(results.begin() + 1, results.end());
 }
@@ -207,8 +248,11 @@ void BackwardKernel::buildScoreGradient(Pair &pair, const QueryBlock &queries,
 Pair BackwardKernel::buildPair(const QueryBlock &queries,
                                const KeyBlock &keys) {
   Pair pair;
-  Value zero = tile::buildSplat(b, {kv, q}, 0.0f);
-  auto product = [&](Value left, Value right) {
+  Value zero = rowsAreQueries ? tile::buildSplat(b, {q, kv}, 0.0f)
+                              : tile::buildSplat(b, {kv, q}, 0.0f);
+  auto product = [&](Value ofKeys, Value ofQueries) {
+    Value left = rowsAreQueries ? ofQueries : ofKeys;
+    Value right = rowsAreQueries ? ofKeys : ofQueries;
     return tile::DotOp::create(b, left, right, zero, /*transpose_a=*/false,
                                /*transpose_b=*/true, /*guarded=*/false);
   };
@@ -222,16 +266,19 @@ Pair BackwardKernel::buildPair(const QueryBlock &queries,
       });
   scores = tile::MaskOp::create(b, scores.getType(), scores, queries.firstRow,
                                 keys.firstKey, ValueRange{sq, keyLength},
-                                b.getArrayAttr(setAttrs), /*transposed=*/true);
+                                b.getArrayAttr(setAttrs),
+                                /*transposed=*/!rowsAreQueries);
   float scale = op.hasScore() ? 1.0f : float(op.getScaleValue());
   pair.probs = tile::ProbsOp::create(
       b, scores.getType(), scores, queries.lse,
       tile::ExpBaseAttr::get(b.getContext(), tile::ExpBase::E),
       b.getF32FloatAttr(scale));
+  Value delta = queries.delta;
+  if (!delta)
+    delta = loadValues("delta", queries.batch, queries.head, queries.firstRow);
   Value gradient = product(keys.value, queries.outputGradient);
-  pair.scoreGradient =
-      tile::ProbsGradientOp::create(b, scores.getType(), pair.probs, gradient,
-                                    queries.delta, /*guarded=*/true);
+  pair.scoreGradient = tile::ProbsGradientOp::create(
+      b, scores.getType(), pair.probs, gradient, delta, /*guarded=*/true);
   if (op.hasScore())
     buildScoreGradient(pair, queries, keys.firstKey);
   return pair;

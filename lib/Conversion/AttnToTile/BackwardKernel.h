@@ -63,12 +63,15 @@ private:
 
 /// Rows of one query block, and of one key block.
 struct QueryBlock {
-  mlir::Value batch, head, firstRow, query, outputGradient, lse, delta;
+  mlir::Value batch, head, firstRow, query, outputGradient, lse;
+  /// Null where each pair loads it: late, as registers are short.
+  mlir::Value delta;
 };
 struct KeyBlock {
   mlir::Value firstKey, key, value;
 };
-/// A pair of blocks; tiles have a row for each key and a column for each query.
+/// A pair of blocks; tiles have a row for each key and a column for each query,
+/// or in the query form the other way round.
 struct Pair {
   /// Raw scores, probabilities, gradient of the raw scores over the scale.
   mlir::Value scores, probs, scoreGradient;
@@ -94,7 +97,15 @@ public:
   void begin(llvm::StringRef name, llvm::ArrayRef<std::string> arguments,
              llvm::ArrayRef<std::string> outputs, Place batch, Place heads,
              Place blocks, int64_t rows);
+  /// From here on kernels multiply nothing: their blocks are of `getPlainRows`
+  /// rows or multiples of that, with 16 for each warp at least.
+  void setPlain(bool isPlain);
+  int64_t getPlainRows() const;
   void end();
+
+  /// From here on, or until it is set back, rows of a pair's tiles are queries,
+  /// and block sizes are exchanged: what is kept on chip belongs to queries.
+  void setQueryForm(bool isQueryForm);
 
   // Short names.
   Value index(int64_t value) {
@@ -152,6 +163,13 @@ public:
   std::optional<RegionCloner> cloner;
 
 private:
+  Value loadValues(llvm::StringRef name, Value batch, Value head, Value row);
+  /// The query and the key of an element, from a row and a column.
+  std::pair<Value, Value> coordinates(Value row, Value column) {
+    return rowsAreQueries ? std::pair(row, column) : std::pair(column, row);
+  }
+  tile::ScheduleAttr whole; // of kernels that multiply
+  bool rowsAreQueries = false;
   Value buildScoreFunction(Value scores, const QueryBlock &queries,
                            Value firstKey);
   void buildScoreGradient(Pair &pair, const QueryBlock &queries,

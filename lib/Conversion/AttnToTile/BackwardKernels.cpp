@@ -5,7 +5,8 @@
 //
 //   NAME_delta   D = rowsum(dO * O) - dLSE, a program for each query block
 //   NAME         dK, dV and the sum of dQ, a program for each key block
-//   NAME_dq      dQ in its type, a program for each query block
+//   NAME_dq      dQ in its type, a program for each query block; of a
+//                deterministic backward, which has no sum of dQ, all of it
 //
 // and for each gradient of a capture a kernel that gathers it, if it is of that
 // form, and one that sums it up (CaptureGradients.h).
@@ -31,6 +32,7 @@ private:
   SmallVector<Value> buildStep(const KeyBlock &keys, Value head,
                                Value queryBlock, ValueRange carried);
   void buildQueryGradient();
+  void buildQueryForm();
   Value dot(Value left, Value right, Value acc, bool transposeA) {
     return tile::DotOp::create(k.b, left, right, acc, transposeA,
                                /*transpose_b=*/false, hidesSome);
@@ -69,12 +71,14 @@ void BackwardBuilder::buildDelta() {
   bool hasLse = buffers.has("dlse");
   if (hasLse)
     arguments.push_back("dlse");
+  int64_t rows = k.getPlainRows();
+  k.setPlain(true);
   k.begin(named("_delta"), arguments, {"delta"}, {"o", 0}, {"o", 1}, {"o", 2},
-          k.q);
-  Value row = k.mul(k.block, k.index(k.q));
+          rows);
+  Value row = k.mul(k.block, k.index(rows));
   auto load = [&](StringRef buffer) {
     Value tile =
-        k.load(k.view(buffer), k.batch, k.head, row, {k.q, k.valueDim});
+        k.load(k.view(buffer), k.batch, k.head, row, {rows, k.valueDim});
     return k.cast(tile, k.b.getF32Type());
   };
   Value output = load("o"), gradient = load("do");
@@ -83,10 +87,10 @@ void BackwardBuilder::buildDelta() {
         return SmallVector<Value>{arith::MulFOp::create(k.b, x[0], x[1])};
       })[0];
   Value delta = tile::ReduceOp::create(k.b, tile::ReduceKind::Add, products,
-                                       tile::buildSplat(k.b, {k.q}, 0.0f),
+                                       tile::buildSplat(k.b, {rows}, 0.0f),
                                        /*deferred=*/false);
   if (hasLse) {
-    Value ofLse = k.load(k.view("dlse"), k.batch, k.head, row, {k.q});
+    Value ofLse = k.load(k.view("dlse"), k.batch, k.head, row, {rows});
     delta = tile::buildMap(
         k.b, delta.getType(), {delta, ofLse}, {}, [&](ValueRange x) {
           return SmallVector<Value>{arith::SubFOp::create(k.b, x[0], x[1])};
@@ -94,6 +98,7 @@ void BackwardBuilder::buildDelta() {
   }
   tile::StoreOp::create(k.b, delta, k.view("delta"), k.batch, k.head, row);
   k.end();
+  k.setPlain(false);
 }
 
 /// One query block: (dK, dV, row sums of captures) to the same.
@@ -108,11 +113,13 @@ SmallVector<Value> BackwardBuilder::buildStep(const KeyBlock &keys, Value head,
                 carried[1], /*transposeA=*/false);
   Value gradient = k.cast(pair.scoreGradient, k.element);
   next[0] = dot(gradient, queries.query, carried[0], /*transposeA=*/false);
-  Value ofQueries =
-      dot(gradient, keys.key, tile::buildSplat(k.b, {k.q, k.headDim}, 0.0f),
-          /*transposeA=*/true);
-  tile::AccumulateOp::create(k.b, ofQueries, k.view("dq_sum"), k.batch, head,
-                             firstRow, k.op.getDeterministic());
+  if (!k.op.getDeterministic()) {
+    Value ofQueries =
+        dot(gradient, keys.key, tile::buildSplat(k.b, {k.q, k.headDim}, 0.0f),
+            /*transposeA=*/true);
+    tile::AccumulateOp::create(k.b, ofQueries, k.view("dq_sum"), k.batch, head,
+                               firstRow, /*ordered=*/false);
+  }
   size_t first = 2;
   for (const CaptureForm &form : forms) {
     if (form.isGathered)
@@ -150,7 +157,9 @@ SmallVector<Value> BackwardBuilder::buildHead(const KeyBlock &keys, Value head,
 }
 
 void BackwardBuilder::buildMain() {
-  SmallVector<std::string> outputs = {"dk", "dv", "dq_sum"};
+  SmallVector<std::string> outputs = {"dk", "dv"};
+  if (!k.op.getDeterministic())
+    outputs.push_back("dq_sum");
   for (const CaptureForm &form : forms)
     if (!form.isGathered)
       outputs.push_back(BufferList::sumOf(form.capture));
@@ -174,19 +183,48 @@ void BackwardBuilder::buildMain() {
 }
 
 void BackwardBuilder::buildQueryGradient() {
+  int64_t rows = k.getPlainRows();
+  k.setPlain(true);
   k.begin(named("_dq"), {"dq_sum"}, {"dq"}, {"dq", 0}, {"dq", 1}, {"dq", 2},
-          k.q);
-  Value row = k.mul(k.block, k.index(k.q));
-  Value sum = k.load(k.view("dq_sum"), k.batch, k.head, row, {k.q, k.headDim});
+          rows);
+  Value row = k.mul(k.block, k.index(rows));
+  Value sum = k.load(k.view("dq_sum"), k.batch, k.head, row, {rows, k.headDim});
   tile::StoreOp::create(k.b, k.cast(k.scaled(sum), k.element), k.view("dq"),
                         k.batch, k.head, row);
   k.end();
+  k.setPlain(false);
+}
+
+/// dQ as a sum over keys on chip.
+void BackwardBuilder::buildQueryForm() {
+  k.setQueryForm(true);
+  k.begin(named("_dq"), inputs, {"dq"}, {"q", 0}, {"q", 1}, {"q", 2}, k.q);
+  k.buildKeyLength(k.batch);
+  Value firstRow = arith::MulIOp::create(k.b, k.block, k.index(k.q));
+  Value keyHead = k.b.createOrFold<arith::DivUIOp>(k.head, k.buildGroup());
+  QueryBlock queries = k.loadQueries(k.batch, k.head, firstRow);
+  Value zero = tile::buildSplat(k.b, {k.q, k.headDim}, 0.0f);
+  auto body = [&](Value j, ValueRange carried) -> SmallVector<Value> {
+    Value firstKey = arith::MulIOp::create(k.b, j, k.index(k.kv));
+    KeyBlock keys = k.loadKeys(k.batch, keyHead, firstKey);
+    Pair pair = k.buildPair(queries, keys);
+    return {dot(k.cast(pair.scoreGradient, k.element), keys.key, carried[0],
+                /*transposeA=*/false)};
+  };
+  Value sum = k.loop(k.index(0), k.blocksOf(k.keyLength, k.kv), zero, body)[0];
+  tile::StoreOp::create(k.b, k.cast(k.scaled(sum), k.element), k.view("dq"),
+                        k.batch, k.head, firstRow);
+  k.end();
+  k.setQueryForm(false);
 }
 
 void BackwardBuilder::build() {
   buildDelta();
   buildMain();
-  buildQueryGradient();
+  if (k.op.getDeterministic())
+    buildQueryForm();
+  else
+    buildQueryGradient();
   for (const CaptureForm &form : forms) {
     std::string gradient = "_" + BufferList::gradientOf(form.capture);
     if (form.isGathered)

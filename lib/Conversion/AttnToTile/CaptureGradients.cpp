@@ -88,7 +88,7 @@ void buildAdditions(BackwardKernel &k, const CaptureForm &form,
     if (addition.isForWholeRows) {
       Value &sum = sums[next++];
       sum = tile::ReduceOp::create(k.b, tile::ReduceKind::Add, values, sum,
-                                   /*deferred=*/false);
+                                   /*deferred=*/true);
       continue;
     }
     auto body = [&](ValueRange x) -> SmallVector<Value> {
@@ -102,7 +102,7 @@ void buildAdditions(BackwardKernel &k, const CaptureForm &form,
     };
     buildScatter(k, tile::ScatterKind::Add, {values, pair.scores},
                  {keys.firstKey, queries.firstRow}, /*exclusive=*/false,
-                 /*ordered=*/true, sumsView(k, form), body);
+                 k.op.getDeterministic(), sumsView(k, form), body);
   }
 }
 
@@ -118,9 +118,11 @@ void buildRowSums(BackwardKernel &k, const CaptureForm &form, Value batch,
       return {isBelow(k, x[1], k.sk), x[0], k.batch, k.head,
               buildFlatIndex(k, place)};
     };
-    buildScatter(k, tile::ScatterKind::Add, sums[next++], keys.firstKey,
-                 /*exclusive=*/false, /*ordered=*/true, sumsView(k, form),
-                 body);
+    Value sum = sums[next++];
+    sum = tile::CollectOp::create(k.b, sum.getType(), sum);
+    buildScatter(k, tile::ScatterKind::Add, sum, keys.firstKey,
+                 /*exclusive=*/false, k.op.getDeterministic(),
+                 sumsView(k, form), body);
   }
 }
 
@@ -241,6 +243,7 @@ void buildSumKernel(BackwardKernel &k, StringRef name,
                     const CaptureForm &form) {
   std::string sums = BufferList::sumOf(form.capture);
   std::string gradient = BufferList::gradientOf(form.capture);
+  k.setPlain(true);
   k.begin(name, sums, gradient, {}, {}, {sums, 2}, kSumRows);
   Value view = k.view(sums), first = k.mul(k.block, k.index(kSumRows));
   auto size = [&](int64_t i) { return k.dim(view, i); };
@@ -264,5 +267,6 @@ void buildSumKernel(BackwardKernel &k, StringRef name,
                  return {isBelow(k, x[1], end), x[0], x[1]};
                });
   k.end();
+  k.setPlain(false);
 }
 } // namespace flashc

@@ -24,6 +24,57 @@ LogicalResult KernelConverter::convertConstant(arith::ConstantOp op) {
   return success();
 }
 
+bool KernelConverter::isDealtByColumns(Value tile) {
+  int64_t rows = cast<RankedTensorType>(tile.getType()).getDimSize(0);
+  return rows < 16 * kernel.getSchedule().getWarps();
+}
+
+bool KernelConverter::isReadFromShared(Value tile) {
+  return llvm::any_of(tile.getUses(), [&](OpOperand &use) {
+    auto dot = dyn_cast<tile::DotOp>(use.getOwner());
+    return dot && use.getOperandNumber() == 0 &&
+           (dot.getTransposeA() || isDealtByColumns(tile));
+  });
+}
+
+/// The loops of a kernel share their buffers: the n-th tile of one type that a
+/// block stores has the n-th of them.
+Value KernelConverter::getStoreBuffer(Operation *op, warp::BufferType type) {
+  int64_t number = storeCounts[{op->getBlock(), type}]++;
+  Value &buffer = storeBuffers[{type, number}];
+  if (buffer)
+    return buffer;
+  Operation *outermost = builder.getInsertionBlock()->getParentOp();
+  OpBuilder::InsertionGuard guard(builder);
+  if (!isa<warp::KernelOp>(outermost)) {
+    while (!isa<warp::KernelOp>(outermost->getParentOp()))
+      outermost = outermost->getParentOp();
+    builder.setInsertionPoint(outermost);
+  }
+  buffer = warp::AllocOp::create(builder, op->getLoc(), type,
+                                 /*offset=*/IntegerAttr());
+  return buffer;
+}
+
+/// The store stands where the tile is computed and the barrier before its first
+/// reader: what stands between them hides it. The buffer's readers of the last
+/// iteration are behind the gets in between.
+LogicalResult KernelConverter::storeForProducts(Operation *op, Value tile) {
+  if (!isReadFromShared(tile))
+    return success();
+  warp::BufferType type = bufferType(op, tile);
+  if (!type)
+    return failure();
+  bool isBehindGet = !op->getBlock()->getOps<tile::NextOp>().empty();
+  if (op->getBlock() != &kernel.getBody().front() && !isBehindGet)
+    warp::BarrierOp::create(builder, op->getLoc());
+  Value buffer = getStoreBuffer(op, type);
+  warp::StoreOp::create(builder, op->getLoc(), lookup(tile), buffer);
+  buffers[tile] = buffer;
+  stored.insert(tile);
+  return success();
+}
+
 LogicalResult KernelConverter::convertDot(tile::DotOp op) {
   Value rhs = buffers.lookup(op.getRhs());
   if (!rhs)
@@ -32,12 +83,18 @@ LogicalResult KernelConverter::convertDot(tile::DotOp op) {
                           "computed tile on the left");
   // Q is read from its fragment where it has one, any other tile where it is.
   Value lhs = values.lookupOrNull(op.getLhs());
-  if (!lhs)
+  bool needsBuffer = op.getTransposeA() || isDealtByColumns(op.getLhs());
+  if (!lhs || needsBuffer)
     lhs = buffers.lookup(op.getLhs());
+  if (!lhs)
+    return op.emitOpError("reads its left operand from shared memory, but it "
+                          "is neither loaded nor computed by a 'tile.map'");
+  if (stored.erase(op.getLhs()))
+    warp::BarrierOp::create(builder, op.getLoc());
   auto multiply = [&](bool guarded) -> Value {
     return warp::MmaOp::create(builder, op.getLoc(), lhs, rhs,
-                               lookup(op.getAcc()), op.getTransposeB(),
-                               guarded);
+                               lookup(op.getAcc()), op.getTransposeA(),
+                               op.getTransposeB(), guarded);
   };
   if (!op.getGuarded()) {
     values.map(op.getResult(), multiply(false));
@@ -94,10 +151,19 @@ LogicalResult KernelConverter::convertMap(tile::MapOp op) {
     builder.clone(scalar, values);
   warp::YieldOp::create(builder, op.getLoc(),
                         lookupAll(from.getTerminator()->getOperands()));
+  builder.setInsertionPointAfter(map);
+  for (Value result : op.getResults())
+    if (failed(storeForProducts(op, result)))
+      return failure();
   return success();
 }
 
 LogicalResult KernelConverter::convertReduce(tile::ReduceOp op) {
+  if (isDealtByColumns(op.getTile()) && !op.getDeferred())
+    return op.emitOpError("sums rows, but ")
+           << kernel.getSchedule().getWarps()
+           << " warps have fewer than 16 rows each of "
+           << op.getTile().getType() << "; use larger blocks or fewer warps";
   auto kind = op.getKind() == tile::ReduceKind::Max ? warp::ReduceKind::Max
                                                     : warp::ReduceKind::Add;
   auto reduce =
@@ -107,7 +173,28 @@ LogicalResult KernelConverter::convertReduce(tile::ReduceOp op) {
   return success();
 }
 
+/// Does `scatter` add the elements of its one input as they are? Then parts of
+/// them may be added one by one.
+static bool isLinear(tile::ScatterOp scatter) {
+  Block &body = scatter.getBody().front();
+  return scatter.getKind() == tile::ScatterKind::Add &&
+         scatter.getInputs().size() == 1 && !scatter.getExclusive() &&
+         body.getTerminator()->getOperand(1) == body.getArgument(0) &&
+         llvm::hasSingleElement(body.getArgument(0).getUses());
+}
+
 LogicalResult KernelConverter::convertCollect(tile::CollectOp op) {
+  // Lanes of several warps have parts of a row where its columns are dealt.
+  if (isDealtByColumns(op.getParts())) {
+    for (Operation *user : op->getUsers())
+      if (auto scatter = dyn_cast<tile::ScatterOp>(user);
+          !scatter || !isLinear(scatter))
+        return op.emitOpError("sums parts of rows that several warps have, but "
+                              "its result is used for more than an addition to "
+                              "memory; use larger blocks or fewer warps");
+    values.map(op.getResult(), lookup(op.getParts(), true));
+    return success();
+  }
   warp::FragmentType type = fragmentType(op, op.getResult().getType(), false);
   if (!type)
     return failure();

@@ -10,11 +10,35 @@ using namespace mlir;
 
 namespace flashc {
 
-int64_t getSegment(int64_t columns) {
+int64_t getSegment(int64_t columns, int64_t parts) {
+  int64_t own = columns / parts;
   for (int64_t segment : {64, 32})
-    if (columns % segment == 0)
+    if (columns % segment == 0 && (own % segment == 0 || segment % own == 0))
       return segment;
   return 16;
+}
+
+/// Groups of warps that the columns of a tile of so many rows are dealt to.
+static int64_t partsOf(int64_t rows, int64_t warps) {
+  return std::max<int64_t>(16 * warps / rows, 1);
+}
+
+/// The segment of a tile's rows, from how it is written and read: a computed
+/// tile leaves the registers as it is dealt, and the columns of a product's
+/// right operand are dealt as those of its result.
+int64_t KernelConverter::segmentOf(Value tile) {
+  auto rowsOf = [](Value value) {
+    return cast<RankedTensorType>(value.getType()).getDimSize(0);
+  };
+  int64_t warps = kernel.getSchedule().getWarps(), parts = 1;
+  if (tile.getDefiningOp<tile::MapOp>())
+    parts = partsOf(rowsOf(tile), warps);
+  for (OpOperand &use : tile.getUses())
+    if (auto dot = dyn_cast<tile::DotOp>(use.getOwner());
+        dot && use.getOperandNumber() == 1 && !dot.getTransposeB())
+      parts = std::max(parts, partsOf(rowsOf(dot.getResult()), warps));
+  int64_t columns = cast<RankedTensorType>(tile.getType()).getDimSize(1);
+  return getSegment(columns, parts);
 }
 
 bool KernelConverter::isReadAsFragment(Value tile) {
@@ -29,8 +53,9 @@ bool KernelConverter::isReadAsFragment(Value tile) {
 }
 
 LogicalResult KernelConverter::convertLoad(tile::LoadOp op) {
-  warp::BufferType type =
-      bufferType(op, cast<RankedTensorType>(op.getTile().getType()));
+  if (cast<MemRefType>(op.getView().getType()).getElementType().isF32())
+    return convertLoadToFragment(op);
+  warp::BufferType type = bufferType(op, op.getTile());
   if (!type)
     return failure();
   // In a loop the buffer's readers of the last iteration come first.
@@ -83,11 +108,12 @@ void KernelConverter::awaitLoads(Operation *user) {
 
 LogicalResult KernelConverter::convertStream(tile::StreamOp op) {
   tile::StreamType stream = op.getStream().getType();
-  int64_t columns = stream.getShape().back();
+  int64_t segment = 64;
+  for (Operation *user : op.getStream().getUsers())
+    segment = std::min(segment, segmentOf(cast<tile::NextOp>(user).getTile()));
   auto type = warp::ChannelType::getChecked(
       [&] { return op->emitOpError(); }, op.getContext(), stream.getShape(),
-      stream.getElementType(), getSegment(columns),
-      kernel.getSchedule().getStages());
+      stream.getElementType(), segment, kernel.getSchedule().getStages());
   if (!type)
     return failure();
   auto channel = warp::ChannelOp::create(
@@ -124,8 +150,7 @@ LogicalResult KernelConverter::convertStore(tile::StoreOp op) {
                               lookup(op.getRow()));
     return success();
   }
-  warp::BufferType type =
-      bufferType(op, cast<RankedTensorType>(op.getTile().getType()));
+  warp::BufferType type = bufferType(op, op.getTile());
   if (!type)
     return failure();
   // The buffer may share bytes with tiles that other warps still read, or that

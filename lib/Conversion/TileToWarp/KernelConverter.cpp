@@ -13,18 +13,59 @@ static bool isTile(Type type) {
   return isa<RankedTensorType, tile::StreamType>(type);
 }
 
+/// The kernel's own grid as an attribute of `warp.kernel`; null for that of Q.
+static DenseI64ArrayAttr getGrid(tile::KernelOp kernel) {
+  tile::GridAttr grid = kernel.getGrid().value_or(tile::GridAttr());
+  if (!grid)
+    return {};
+  SmallVector<int64_t> places;
+  for (ArrayRef<int64_t> place :
+       {grid.getBatch(), grid.getHeads(), grid.getBlocks()})
+    if (place.empty())
+      places.append({-1, 0});
+    else
+      places.append(place.begin(), place.end());
+  return DenseI64ArrayAttr::get(kernel.getContext(), places);
+}
+
+/// The rows of the tiles that have the kernel's column values, of which there
+/// is one number; 0 for none.
+static FailureOr<int64_t> findColumnsOf(tile::KernelOp kernel) {
+  int64_t rows = 0;
+  WalkResult result = kernel.walk([&](tile::MapOp map) {
+    bool hasColumns = false;
+    int64_t most = 1;
+    for (Type type : map.getInputs().getTypes()) {
+      auto tile = cast<RankedTensorType>(type);
+      hasColumns |= tile.getRank() == 2 && tile.getDimSize(0) == 1;
+      most = std::max(most, tile.getDimSize(0));
+    }
+    if (!hasColumns || most == 1)
+      return WalkResult::advance();
+    if (rows && rows != most)
+      return WalkResult(map.emitOpError("meets column values with a tile of ")
+                        << most << " rows, but another map does with " << rows
+                        << "; use one block size for both");
+    rows = most;
+    return WalkResult::advance();
+  });
+  if (result.wasInterrupted())
+    return failure();
+  return rows;
+}
+
 warp::KernelOp KernelConverter::createKernel(std::optional<int64_t> groups,
                                              bool turns) {
   builder.setInsertionPoint(kernel);
   tile::ScheduleAttr schedule = kernel.getSchedule();
   auto number = [&](int64_t value) { return builder.getI64IntegerAttr(value); };
+  int64_t rows = kernel.getGridOrDefault().getRows();
   auto result = warp::KernelOp::create(
       builder, kernel.getLoc(), kernel.getSymNameAttr(),
-      kernel.getFunctionTypeAttr(), number(schedule.getWarps()),
-      number(schedule.getQ()), /*shared_bytes=*/IntegerAttr(),
-      groups ? number(*groups) : IntegerAttr(),
+      kernel.getFunctionTypeAttr(), number(schedule.getWarps()), number(rows),
+      /*shared_bytes=*/IntegerAttr(), groups ? number(*groups) : IntegerAttr(),
       turns ? builder.getUnitAttr() : UnitAttr(), /*queue=*/IntegerAttr(),
-      kernel.getArgAttrsAttr(), kernel.getResAttrsAttr());
+      getGrid(kernel), kernel.getArgAttrsAttr(), kernel.getResAttrsAttr());
   result->setDiscardableAttrs(kernel->getDiscardableAttrDictionary());
   Block *body = builder.createBlock(&result.getBody());
   for (BlockArgument argument : kernel.getBody().getArguments())
@@ -34,6 +75,10 @@ warp::KernelOp KernelConverter::createKernel(std::optional<int64_t> groups,
 }
 
 LogicalResult KernelConverter::convert() {
+  FailureOr<int64_t> rows = findColumnsOf(kernel);
+  if (failed(rows))
+    return failure();
+  columnsOf = *rows;
   createKernel();
   return convertBlock(kernel.getBody().front());
 }
@@ -76,6 +121,8 @@ LogicalResult KernelConverter::convertOp(Operation *op) {
       .Case([&](tile::AnyOp op) { return convertAny(op); })
       .Case([&](tile::AnyNotFiniteOp op) { return convertAnyNotFinite(op); })
       .Case([&](tile::AnyAboveOp op) { return convertAnyAbove(op); })
+      .Case([&](tile::AccumulateOp op) { return convertAccumulate(op); })
+      .Case([&](tile::ScatterOp op) { return convertScatter(op); })
       .Case([&](tile::ProgramOp op) { return convertProgram(op); })
       .Case([&](tile::ReturnOp op) { return convertReturn(op); })
       .Default([&](Operation *op) { return cloneScalar(op); });
@@ -136,6 +183,10 @@ LogicalResult KernelConverter::convertIf(scf::IfOp op) {
 }
 
 LogicalResult KernelConverter::convertYield(scf::YieldOp op) {
+  // The next iteration of a loop that opens channels opens them anew: nothing
+  // may be under way to their slots, or be read from them, any more.
+  if (!op->getBlock()->getOps<tile::StreamOp>().empty())
+    warp::WaitOp::create(builder, op.getLoc(), builder.getI64IntegerAttr(0));
   SmallVector<Value> operands;
   for (auto [operand, result] :
        llvm::zip_equal(op.getOperands(), op->getParentOp()->getResults()))
@@ -147,17 +198,17 @@ LogicalResult KernelConverter::convertYield(scf::YieldOp op) {
 warp::FragmentType KernelConverter::fragmentType(Operation *op, Type tile,
                                                  bool isPartial) {
   auto tensor = cast<RankedTensorType>(tile);
-  return warp::FragmentType::getChecked([&] { return op->emitOpError(); },
-                                        op->getContext(), tensor.getShape(),
-                                        tensor.getElementType(), isPartial);
+  bool isColumns = tensor.getRank() == 2 && tensor.getDimSize(0) == 1;
+  return warp::FragmentType::getChecked(
+      [&] { return op->emitOpError(); }, op->getContext(), tensor.getShape(),
+      tensor.getElementType(), isPartial, isColumns ? columnsOf : 0);
 }
 
-warp::BufferType KernelConverter::bufferType(Operation *op, Type tile) {
-  auto tensor = cast<RankedTensorType>(tile);
+warp::BufferType KernelConverter::bufferType(Operation *op, Value tile) {
+  auto tensor = cast<RankedTensorType>(tile.getType());
   return warp::BufferType::getChecked(
       [&] { return op->emitOpError(); }, op->getContext(), tensor.getShape(),
-      tensor.getElementType(),
-      tensor.getRank() == 2 ? getSegment(tensor.getDimSize(1)) : 16,
+      tensor.getElementType(), tensor.getRank() == 2 ? segmentOf(tile) : 16,
       int64_t(1));
 }
 

@@ -58,12 +58,17 @@ protected:
   mlir::LogicalResult convertAny(tile::AnyOp op);
   mlir::LogicalResult convertAnyNotFinite(tile::AnyNotFiniteOp op);
   mlir::LogicalResult convertAnyAbove(tile::AnyAboveOp op);
+  // Between global memory and registers (ConvertSums.cpp).
+  mlir::LogicalResult convertLoadToFragment(tile::LoadOp op);
+  mlir::LogicalResult convertAccumulate(tile::AccumulateOp op);
+  mlir::LogicalResult convertScatter(tile::ScatterOp op);
 
   /// The types of fragments and buffers for a tile; null, with an error at
   /// `op`, where the tile has no such form.
   warp::FragmentType fragmentType(mlir::Operation *op, mlir::Type tile,
                                   bool isPartial);
-  warp::BufferType bufferType(mlir::Operation *op, mlir::Type tile);
+  warp::BufferType bufferType(mlir::Operation *op, mlir::Value tile);
+  int64_t segmentOf(mlir::Value tile);
   /// The converted type of any value: tiles to fragments, scalars as they are.
   mlir::Type convertType(mlir::Value value);
   mlir::LogicalResult convertTypes(mlir::ValueRange values,
@@ -75,6 +80,14 @@ protected:
   mlir::SmallVector<mlir::Value> lookupAll(mlir::ValueRange values);
   /// Does some use need this loaded tile in registers?
   bool isReadAsFragment(mlir::Value tile);
+  /// Has a warp fewer than 16 of the tile's rows, and so not all columns?
+  bool isDealtByColumns(mlir::Value tile);
+  /// Does a product read this computed tile from shared memory? So it does if
+  /// it reads it transposed, and if a warp has fewer than 16 rows of it.
+  bool isReadFromShared(mlir::Value tile);
+  mlir::Value getStoreBuffer(mlir::Operation *op, warp::BufferType type);
+  /// Puts such a tile there; a product waits for it.
+  mlir::LogicalResult storeForProducts(mlir::Operation *op, mlir::Value tile);
 
   tile::KernelOp kernel;
   PartialRows partial;
@@ -82,12 +95,19 @@ protected:
   mlir::IRMapping values;
   /// Tiles in shared memory, by their tile-level value.
   llvm::DenseMap<mlir::Value, mlir::Value> buffers;
+  /// Of these, tiles that were stored and that no barrier has shown to all.
+  llvm::SmallPtrSet<mlir::Value, 4> stored;
+  llvm::DenseMap<std::pair<mlir::Block *, mlir::Type>, int64_t> storeCounts;
+  llvm::DenseMap<std::pair<mlir::Type, int64_t>, mlir::Value> storeBuffers;
+  /// Rows of the tiles that column values belong to.
+  int64_t columnsOf = 0;
   /// Loads whose copy is started and not yet waited for.
   llvm::SmallVector<tile::LoadOp> started;
 };
 
-/// The largest segment of a buffer whose rows have `columns` elements.
-int64_t getSegment(int64_t columns);
+/// The largest segment of a buffer whose rows have `columns` elements, dealt to
+/// `parts` groups of warps that have whole segments or share one.
+int64_t getSegment(int64_t columns, int64_t parts = 1);
 
 } // namespace flashc
 

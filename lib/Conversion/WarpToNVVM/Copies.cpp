@@ -28,8 +28,15 @@ void KernelEmitter::emitAlloc(warp::AllocOp op) {
 }
 
 void KernelEmitter::emitChannel(warp::ChannelOp op) {
-  channels[op.getChannel()] = {gep(shared, op.getOffset().value_or(0)), op,
-                               channels.size()};
+  Channel channel = {gep(shared, op.getOffset().value_or(0)), op,
+                     channels.size()};
+  if (!isa<warp::KernelOp>(op->getParentOp())) {
+    const View &view = views[op.getView()];
+    channel.own = threadAddress(
+        view, headAddress(view, op.getBatch(), op.getHead()),
+        cast<warp::ChannelType>(op.getChannel().getType()).getBufferType());
+  }
+  channels[op.getChannel()] = channel;
 }
 
 Value KernelEmitter::slot(const Channel &channel, Value block) {
@@ -80,9 +87,11 @@ void KernelEmitter::emitPut(warp::PutOp op) {
           type.getBufferType());
       return inlineAsm(address.getType(), "mov.b64 $0, $1;", "=l,l", address);
     };
-    Value own = isa<warp::KernelOp>(op->getParentOp())
-                    ? make()
-                    : atEntry(fmt::format("channel{}", channel.id), make);
+    Value own = channel.own;
+    if (!own)
+      own = isa<warp::KernelOp>(op->getParentOp())
+                ? make()
+                : atEntry(fmt::format("channel{}", channel.id), make);
     copyTileIn(view, start, own, row, limit, slot(channel, op.getBlock()),
                type.getBufferType());
   });
@@ -282,6 +291,20 @@ void KernelEmitter::emitCopyOut(warp::CopyOutOp op) {
       });
 }
 
+// The four lanes of a quad hold the same rows, and so do the warps of all parts
+// of the columns: one of them writes.
+Value KernelEmitter::isRowWriter(warp::FragmentType type) {
+  Value writer =
+      arith::CmpIOp::create(b, arith::CmpIPredicate::eq,
+                            arith::AndIOp::create(b, lane, i32(3)), i32(0));
+  int64_t parts = Deal(type.getRows(), kernel.getWarps()).parts;
+  if (parts == 1)
+    return writer;
+  Value isFirst = arith::CmpIOp::create(b, arith::CmpIPredicate::eq,
+                                        columnPart(parts), i32(0));
+  return arith::AndIOp::create(b, writer, isFirst);
+}
+
 void KernelEmitter::emitStoreRows(warp::StoreRowsOp op) {
   const View &view = views[op.getView()];
   auto type = cast<warp::FragmentType>(op.getFragment().getType());
@@ -289,10 +312,7 @@ void KernelEmitter::emitStoreRows(warp::StoreRowsOp op) {
   Value headStart =
       headOffset(view, scalar(op.getBatch()), scalar(op.getHead()));
   Value first = rowOrigin(op.getRow(), type);
-  // The four lanes of a quad hold the same rows: one of them writes.
-  Value writer =
-      arith::CmpIOp::create(b, arith::CmpIPredicate::eq,
-                            arith::AndIOp::create(b, lane, i32(3)), i32(0));
+  Value writer = isRowWriter(type);
   Registers registers = fragments[op.getFragment()];
   for (int64_t rowTile = 0; rowTile < layout.rowTiles; ++rowTile)
     for (int64_t half : {0, 1}) {

@@ -35,6 +35,8 @@ Value KernelEmitter::mapInput(Value input, const ElementPosition &at) {
   ArrayRef<Value> registers = fragments[input];
   if (type.getRank() == 1)
     return registers[FragmentLayout::row(at.rowTile, at.half)];
+  if (layout.isColumns)
+    return registers[at.columnTile * 2 + at.column];
   if (!isPacked(type.getElementType()))
     return registers[layout.element(at.rowTile, at.columnTile, at.half,
                                     at.column)];
@@ -124,10 +126,12 @@ LogicalResult KernelEmitter::emitMapElements(warp::MapOp op,
 }
 
 Value KernelEmitter::rowOrigin(Value origin, warp::FragmentType type) {
-  int64_t warpRows = type.getShape()[0] / kernel.getWarps();
-  Value laneRow = atEntry(fmt::format("row{}", warpRows), [&]() -> Value {
+  Deal deal(type.getRows(), kernel.getWarps());
+  std::string key = fmt::format("row{}:{}", deal.warpRows, deal.parts);
+  Value laneRow = atEntry(key, [&]() -> Value {
     Value quad = arith::ShRUIOp::create(b, lane, i32(2));
-    Value first = arith::MulIOp::create(b, warpId, i32(warpRows));
+    Value first =
+        arith::MulIOp::create(b, warpGroup(deal.parts), i32(deal.warpRows));
     return arith::AddIOp::create(b, first, quad);
   });
   Value row = arith::AddIOp::create(b, toI32(scalar(origin)), laneRow);
@@ -136,37 +140,66 @@ Value KernelEmitter::rowOrigin(Value origin, warp::FragmentType type) {
   return inlineAsm(b.getI32Type(), "mov.b32 $0, $1;", "=r,r", row);
 }
 
-Value KernelEmitter::columnOrigin(Value origin) {
-  Value laneColumn = atEntry("column", [&]() -> Value {
+Value KernelEmitter::columnOrigin(Value origin, warp::FragmentType type) {
+  FragmentLayout layout(type, kernel.getWarps());
+  std::string key = "column";
+  if (layout.parts > 1)
+    key += fmt::format("{}:{}", layout.columns(), layout.parts);
+  Value laneColumn = atEntry(key, [&]() -> Value {
     Value inQuad = arith::AndIOp::create(b, lane, i32(3));
-    return arith::ShLIOp::create(b, inQuad, i32(1));
+    Value column = arith::ShLIOp::create(b, inQuad, i32(1));
+    if (layout.parts == 1)
+      return column;
+    Value first = arith::MulIOp::create(b, columnPart(layout.parts),
+                                        i32(layout.columns()));
+    return arith::AddIOp::create(b, column, first);
   });
   return arith::AddIOp::create(b, toI32(scalar(origin)), laneColumn);
+}
+
+Value KernelEmitter::warpGroup(int64_t parts) {
+  if (parts == 1)
+    return warpId;
+  return arith::AndIOp::create(b, warpId, i32(kernel.getWarps() / parts - 1));
+}
+
+Value KernelEmitter::columnPart(int64_t parts) {
+  return arith::DivUIOp::create(b, warpId, i32(kernel.getWarps() / parts));
+}
+
+// The lane's elements in the order of its registers, in groups that share one:
+// a pair of columns, or one row.
+void KernelEmitter::forEachElements(
+    warp::FragmentType type,
+    llvm::function_ref<void(ArrayRef<ElementPosition>)> body) {
+  FragmentLayout layout(type, kernel.getWarps());
+  int64_t rowTiles = layout.isColumns ? 1 : layout.rowTiles;
+  for (int64_t rowTile = 0; rowTile < rowTiles; ++rowTile) {
+    if (type.getRank() == 1) {
+      for (int64_t half : {0, 1})
+        body({{rowTile, 0, half, 0, true}});
+      continue;
+    }
+    for (int64_t column = 0; column < layout.columnTiles; ++column)
+      for (int64_t half = 0; half < (layout.isColumns ? 1 : 2); ++half)
+        body({{rowTile, column, half, 0, false},
+              {rowTile, column, half, 1, false}});
+  }
 }
 
 LogicalResult KernelEmitter::emitMap(warp::MapOp op) {
   SmallVector<Registers> out(op.getNumResults());
   auto type = cast<warp::FragmentType>(op.getResult(0).getType());
-  FragmentLayout layout(type, kernel.getWarps());
   SmallVector<Value, 2> origin;
   for (auto [dim, first] : llvm::enumerate(op.getOrigin()))
-    origin.push_back(dim == 0 ? rowOrigin(first, type) : columnOrigin(first));
-  for (int64_t rowTile = 0; rowTile < layout.rowTiles; ++rowTile) {
-    if (type.getRank() == 1) {
-      for (int64_t half : {0, 1})
-        if (failed(emitMapElements(op, origin, {{rowTile, 0, half, 0, true}},
-                                   out)))
-          return failure();
-      continue;
-    }
-    for (int64_t column = 0; column < layout.columnTiles; ++column)
-      for (int64_t half : {0, 1})
-        if (failed(emitMapElements(op, origin,
-                                   {{rowTile, column, half, 0, false},
-                                    {rowTile, column, half, 1, false}},
-                                   out)))
-          return failure();
-  }
+    origin.push_back(dim == 0 ? rowOrigin(first, type)
+                              : columnOrigin(first, type));
+  bool isOk = true;
+  forEachElements(type, [&](ArrayRef<ElementPosition> group) {
+    isOk = isOk && succeeded(emitMapElements(op, origin, group, out));
+  });
+  if (!isOk)
+    return failure();
   for (auto [result, registers] : llvm::zip(op.getResults(), out))
     fragments[result] = registers;
   return success();

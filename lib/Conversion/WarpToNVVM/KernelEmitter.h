@@ -45,6 +45,7 @@ struct Channel {
   mlir::Value base; // shared address of slot 0
   warp::ChannelOp op;
   size_t id = 0;
+  mlir::Value own = {}; // in a loop: this thread's place in the head's row 0
 };
 
 /// Tiles that are on their way from the producer to the consumers.
@@ -86,6 +87,7 @@ private:
   mlir::LogicalResult emitScalar(mlir::Operation *op, mlir::IRMapping &map);
   void emitProgram(warp::ProgramOp op);
   Value freshSize(const View &view, unsigned dim);
+  Value gridSize(unsigned place, unsigned dim);
   mlir::LogicalResult remakeScalars(mlir::Operation *end);
 
   // Fragments.cpp: values in registers.
@@ -101,9 +103,16 @@ private:
                                       mlir::ArrayRef<Value> origin,
                                       mlir::ArrayRef<ElementPosition> group,
                                       mlir::MutableArrayRef<Registers> out);
+  /// Number of the warp among those that rows are dealt to, and of its part of
+  /// the columns.
+  Value warpGroup(int64_t parts);
+  Value columnPart(int64_t parts);
   /// i32: global row, or column, of this lane's first element of a map.
   Value rowOrigin(Value origin, warp::FragmentType type);
-  Value columnOrigin(Value origin);
+  Value columnOrigin(Value origin, warp::FragmentType type);
+  void forEachElements(
+      warp::FragmentType type,
+      llvm::function_ref<void(mlir::ArrayRef<ElementPosition>)> body);
   Value mapInput(Value input, const ElementPosition &at);
   Value quadReduce(warp::ReduceKind kind, Value value);
   Value combine(warp::ReduceKind kind, Value a, Value b);
@@ -123,19 +132,43 @@ private:
   void cleanOperandB(Registers &bs, mlir::Type element, Registers &bad);
   Value orLanes(Value value, mlir::ArrayRef<int64_t> distances);
   void markRows(mlir::ArrayRef<Registers> a, const Registers &bad,
-                Registers &rows);
+                Registers &rows, bool areSigned = false);
   void poisonRows(const FragmentLayout &layout, const Registers &rows,
                   Registers &acc);
   Registers loadOperandA(Value buffer, warp::BufferType type, int64_t rowTile,
-                         int64_t k);
+                         int64_t k, int64_t parts = 1);
+  Registers loadOperandATrans(Value buffer, warp::BufferType type,
+                              int64_t rowTile, int64_t k);
   Registers loadOperandB(Value buffer, warp::BufferType type, int64_t n,
-                         int64_t k, bool transposeB);
+                         int64_t k, bool transposeB, int64_t parts = 1);
   Registers loadMatrix(Value address, bool transposed);
   void multiply(Value *acc, mlir::ArrayRef<Value> a, mlir::ArrayRef<Value> b,
                 mlir::Type element);
-  /// Byte offset of this lane in a 16 x 16 block at k-step `step` of a slab.
-  Value laneOffset(LaneRole role, int64_t segment, int64_t warpRows,
-                   int64_t step);
+  /// Byte offset of this lane in a 16 x 16 block at piece `step` of a slab;
+  /// with `rows`, of the block in this warp's rows (columns, for
+  /// OperandATrans). `columns` are the buffer's and the number of groups that
+  /// they are dealt to.
+  Value laneOffset(LaneRole role, warp::BufferType type, int64_t step,
+                   const Deal *rows,
+                   std::pair<int64_t, int64_t> columns = {0, 1});
+  Value addColumnPart(Value offset, int64_t columns, int64_t parts,
+                      warp::BufferType type);
+  Value addDealtColumns(Value offset, const Deal &deal, warp::BufferType type);
+
+  // Sums.cpp: between global memory and registers.
+  void emitLoadValues(warp::LoadValuesOp op);
+  void emitLoadSums(warp::LoadSumsOp op);
+  void emitAddSums(warp::AddSumsOp op);
+  mlir::LogicalResult emitScatter(warp::ScatterOp op);
+  void addInMemory(Value address, int64_t offset, Value value);
+  struct SumRow {
+    Value address, inside; // of the lane's first column; i1
+    Value column;          // that column's number, i32
+    int64_t rowTile, half;
+  };
+  void forEachRow(const View &view, warp::FragmentType type, Value batch,
+                  Value head, Value row,
+                  llvm::function_ref<void(const SumRow &)> each);
 
   // Copies.cpp: between global and shared memory.
   void emitAlloc(warp::AllocOp op);
@@ -145,6 +178,7 @@ private:
   void emitCopyIn(warp::CopyInOp op);
   void emitCopyOut(warp::CopyOutOp op);
   void emitStoreRows(warp::StoreRowsOp op);
+  Value isRowWriter(warp::FragmentType type);
   void waitForCopies(int64_t pending);
   void commitCopies();
   void copyTileIn(const View &view, Value headStart, Value own, Value row,

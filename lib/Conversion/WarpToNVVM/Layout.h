@@ -5,16 +5,37 @@
 
 #include "flashc/Dialect/Warp/IR/Warp.h"
 
+#include <algorithm>
+
 namespace flashc {
+
+/// How a tile's rows are dealt to the warps: `warpRows` for each; where these
+/// would be fewer than 16, to some of the warps, and the columns to `parts`
+/// groups of those.
+struct Deal {
+  int64_t warpRows, parts;
+  Deal(int64_t rows, int64_t warps)
+      : warpRows(std::max<int64_t>(rows / warps, 16)),
+        parts(std::max<int64_t>(16 * warps / rows, 1)) {}
+};
 
 /// The 16 x 8 tiles of one warp's part of a fragment.
 struct FragmentLayout {
   int64_t rowTiles, columnTiles; // columnTiles is 0 for rank 1
+  int64_t parts;                 // of the columns
+  bool isColumns;                // a value for each column
   FragmentLayout(warp::FragmentType type, int64_t warps)
-      : rowTiles(type.getShape()[0] / warps / 16),
-        columnTiles(type.getRank() == 2 ? type.getShape()[1] / 8 : 0) {}
+      : rowTiles(Deal(type.getRows(), warps).warpRows / 16),
+        columnTiles(type.getRank() == 2 ? type.getShape()[1] / 8 : 0),
+        parts(Deal(type.getRows(), warps).parts), isColumns(type.isColumns()) {
+    columnTiles /= parts;
+  }
+  /// Columns of one warp's part.
+  int64_t columns() const { return columnTiles * 8; }
   /// How many registers a lane holds; 16-bit elements are packed in pairs.
   int64_t registers(bool packed) const {
+    if (isColumns)
+      return columnTiles * 2;
     int64_t rows = rowTiles * 2;
     return columnTiles == 0 ? rows : rows * columnTiles * (packed ? 1 : 2);
   }
@@ -44,6 +65,8 @@ enum class LaneRole {
   OperandA,      // ldmatrix.x4 of a 16 x 16 block, rows dealt to the warps
   OperandB,      // ldmatrix.x4 of rows n, columns k: the B operand of A B^T
   OperandBTrans, // ldmatrix.x4.trans of rows k, columns n: the B operand of A B
+  OperandATrans, // ldmatrix.x4.trans of rows k, columns m, the columns dealt to
+                 // the warps: the A operand of A^T B
   Accumulator    // the lane's pair in a 16 x 8 tile, rows dealt to the warps
 };
 

@@ -7,14 +7,46 @@
 // one lane offset a k-step of a slab, and constants for everything else.
 #include "KernelEmitter.h"
 
+#include "llvm/Support/MathExtras.h"
+
 #include <fmt/format.h>
 
 using namespace mlir;
 using namespace flashc;
 
-Value KernelEmitter::laneOffset(LaneRole role, int64_t segment,
-                                int64_t warpRows, int64_t step) {
+// The place of one of `parts` groups of columns in a buffer, added to a lane's
+// offset: whole slabs, and pieces of one that a power of two of parts share.
+Value KernelEmitter::addColumnPart(Value offset, int64_t columns, int64_t parts,
+                                   warp::BufferType type) {
+  if (parts == 1)
+    return offset;
+  int64_t own = columns / parts, segment = type.getSegment();
+  Value slab = columnPart(parts);
+  if (own < segment) {
+    int64_t shared = segment / own;
+    Value inSlab = arith::AndIOp::create(b, slab, i32(shared - 1));
+    offset = arith::XOrIOp::create(
+        b, offset, arith::MulIOp::create(b, inSlab, i32(own / 8 * 16)));
+    slab = arith::ShRUIOp::create(b, slab, i32(llvm::Log2_64(shared)));
+    own = segment;
+  }
+  return arith::AddIOp::create(
+      b, offset,
+      arith::MulIOp::create(b, slab, i32(own / segment * slabBytes(type))));
+}
+
+Value KernelEmitter::laneOffset(LaneRole role, warp::BufferType type,
+                                int64_t step, const Deal *rows,
+                                std::pair<int64_t, int64_t> columns) {
+  int64_t segment = type.getSegment();
+  bool areRowsDealt = rows && role != LaneRole::OperandATrans;
+  int64_t warpRows = areRowsDealt ? rows->warpRows : 0;
   std::string key = fmt::format("lane{}:{}:{}", int(role), segment, warpRows);
+  if (rows && rows->parts > 1)
+    key += fmt::format(":{}", rows->parts);
+  if (columns.second > 1 || role == LaneRole::OperandATrans)
+    key += fmt::format(":{}/{}:{}:{}", columns.first, columns.second,
+                       slabBytes(type), rows ? rows->warpRows : 0);
   Swizzle swizzle{segment};
   Value base = atEntry(key, [&]() -> Value {
     auto bits = [&](int64_t shift, int64_t mask) -> Value {
@@ -26,8 +58,10 @@ Value KernelEmitter::laneOffset(LaneRole role, int64_t segment,
       row = bits(2, 7);
     } else {
       // Lanes 8-15 and 16-31 address the other three 8 x 8 matrices.
-      Value eight = role == LaneRole::OperandB ? bits(4, 1) : bits(3, 1);
-      high = role == LaneRole::OperandB ? bits(3, 1) : bits(4, 1);
+      bool isCrossed =
+          role == LaneRole::OperandB || role == LaneRole::OperandATrans;
+      Value eight = isCrossed ? bits(4, 1) : bits(3, 1);
+      high = isCrossed ? bits(3, 1) : bits(4, 1);
       row = arith::AddIOp::create(b, bits(0, 7),
                                   arith::ShLIOp::create(b, eight, i32(3)));
     }
@@ -43,10 +77,13 @@ Value KernelEmitter::laneOffset(LaneRole role, int64_t segment,
       Value pair = arith::ShLIOp::create(b, bits(0, 3), i32(2));
       offset = arith::AddIOp::create(b, offset, pair);
     }
+    offset = addColumnPart(offset, columns.first, columns.second, type);
+    if (role == LaneRole::OperandATrans)
+      return addDealtColumns(offset, *rows, type);
     if (!warpRows)
       return offset;
-    Value first =
-        arith::MulIOp::create(b, warpId, i32(warpRows * swizzle.pitch()));
+    Value first = arith::MulIOp::create(b, warpGroup(rows->parts),
+                                        i32(warpRows * swizzle.pitch()));
     return arith::AddIOp::create(b, offset, first);
   });
   if (step == 0)
@@ -106,46 +143,88 @@ void KernelEmitter::multiply(Value *acc, ArrayRef<Value> a, ArrayRef<Value> bs,
   step(a.drop_front(2), bs.drop_front(1), 8);
 }
 
+// The first of a warp's columns, where columns are dealt to the warps as rows
+// are: those of a power of two of warps share a slab.
+Value KernelEmitter::addDealtColumns(Value offset, const Deal &deal,
+                                     warp::BufferType type) {
+  int64_t own = deal.warpRows, segment = type.getSegment();
+  Value group = warpGroup(deal.parts);
+  Value column = arith::MulIOp::create(b, group, i32(own));
+  Value inSlab = arith::AndIOp::create(b, column, i32(segment - 1));
+  Value slab = arith::ShRUIOp::create(b, column, i32(llvm::Log2_64(segment)));
+  offset = arith::XOrIOp::create(b, offset,
+                                 arith::ShLIOp::create(b, inSlab, i32(1)));
+  return arith::AddIOp::create(
+      b, offset, arith::MulIOp::create(b, slab, i32(slabBytes(type))));
+}
+
 void KernelEmitter::emitLoad(warp::LoadOp op) {
   auto type = cast<warp::BufferType>(op.getBuffer().getType());
   auto fragment = cast<warp::FragmentType>(op.getFragment().getType());
   FragmentLayout layout(fragment, kernel.getWarps());
   Registers out(layout.registers(/*packed=*/true));
   for (int64_t rowTile = 0; rowTile < layout.rowTiles; ++rowTile)
-    for (int64_t k = 0; k < type.getShape()[1]; k += 16) {
-      Registers part = loadOperandA(buffers[op.getBuffer()], type, rowTile, k);
+    for (int64_t k = 0; k < layout.columns(); k += 16) {
+      Registers part =
+          loadOperandA(buffers[op.getBuffer()], type, rowTile, k, layout.parts);
       for (int64_t i = 0; i < 4; ++i)
         out[layout.pair(rowTile, k / 8 + i / 2, i % 2)] = part[i];
     }
   fragments[op.getFragment()] = out;
 }
 
-// The A operand of a 16 x 16 block: row tile of this warp, columns k to k + 15.
+// The A operand of a 16 x 16 block: row tile of this warp, columns k to k + 15
+// of all, or of its part of them.
 SmallVector<Value> KernelEmitter::loadOperandA(Value buffer,
                                                warp::BufferType type,
-                                               int64_t rowTile, int64_t k) {
+                                               int64_t rowTile, int64_t k,
+                                               int64_t parts) {
   int64_t segment = type.getSegment();
-  int64_t warpRows = type.getShape()[0] / kernel.getWarps();
-  Value lanes =
-      laneOffset(LaneRole::OperandA, segment, warpRows, k % segment / 8);
+  Deal deal(type.getShape()[0], kernel.getWarps());
+  Value lanes = laneOffset(LaneRole::OperandA, type, k % segment / 8, &deal,
+                           {type.getShape()[1], parts});
   int64_t constant =
       k / segment * slabBytes(type) + rowTile * 16 * Swizzle{segment}.pitch();
   return loadMatrix(gep(gep(buffer, lanes), constant), /*transposed=*/false);
 }
 
-// The B operand for columns n to n + 15 and k to k + 15 of the product: rows n
-// of the buffer if it holds B^T, else rows k, transposed on the way.
+// The same of a buffer that holds A^T: rows k, and columns dealt to the warps.
+SmallVector<Value> KernelEmitter::loadOperandATrans(Value buffer,
+                                                    warp::BufferType type,
+                                                    int64_t rowTile,
+                                                    int64_t k) {
+  int64_t segment = type.getSegment();
+  Deal deal(type.getShape()[1], kernel.getWarps());
+  Value lanes = laneOffset(LaneRole::OperandATrans, type,
+                           rowTile * 16 % segment / 8, &deal);
+  int64_t constant =
+      rowTile * 16 / segment * slabBytes(type) + k * Swizzle{segment}.pitch();
+  return loadMatrix(gep(gep(buffer, lanes), constant), /*transposed=*/true);
+}
+
+// The B operand for columns n to n + 15 (of this warp's part) and k to k + 15
+// of the product: rows n of the buffer if it holds B^T, else rows k, transposed
+// on the way.
 SmallVector<Value> KernelEmitter::loadOperandB(Value buffer,
                                                warp::BufferType type, int64_t n,
-                                               int64_t k, bool transposeB) {
+                                               int64_t k, bool transposeB,
+                                               int64_t parts) {
   int64_t segment = type.getSegment();
   int64_t row = transposeB ? n : k, column = transposeB ? k : n;
   Value lanes =
       laneOffset(transposeB ? LaneRole::OperandB : LaneRole::OperandBTrans,
-                 segment, /*warpRows=*/0, column % segment / 8);
+                 type, column % segment / 8, /*rows=*/nullptr,
+                 {type.getShape()[1], transposeB ? 1 : parts});
   int64_t constant =
       column / segment * slabBytes(type) + row * Swizzle{segment}.pitch();
-  return loadMatrix(gep(gep(buffer, lanes), constant), !transposeB);
+  Value address = gep(gep(buffer, lanes), constant);
+  if (transposeB && parts > 1) {
+    Value rows = arith::MulIOp::create(
+        b, columnPart(parts),
+        i32(type.getShape()[0] / parts * Swizzle{segment}.pitch()));
+    address = gep(address, rows);
+  }
+  return loadMatrix(address, !transposeB);
 }
 
 void KernelEmitter::emitMma(warp::MmaOp op) {
@@ -154,7 +233,7 @@ void KernelEmitter::emitMma(warp::MmaOp op) {
   FragmentLayout layout(accType, kernel.getWarps());
   Registers acc = fragments[op.getAcc()];
   int64_t depth = rhsType.getShape()[op.getTransposeB() ? 1 : 0];
-  int64_t columns = accType.getShape()[1];
+  int64_t columns = layout.columns();
   auto lhsBuffer = dyn_cast<warp::BufferType>(op.getLhs().getType());
   Registers badRows; // if guarded
   if (op.getGuarded())
@@ -164,7 +243,10 @@ void KernelEmitter::emitMma(warp::MmaOp op) {
     SmallVector<Registers> a;
     for (int64_t rowTile = 0; rowTile < layout.rowTiles; ++rowTile) {
       if (lhsBuffer) {
-        a.push_back(loadOperandA(buffers[op.getLhs()], lhsBuffer, rowTile, k));
+        Value buffer = buffers[op.getLhs()];
+        a.push_back(op.getTransposeA()
+                        ? loadOperandATrans(buffer, lhsBuffer, rowTile, k)
+                        : loadOperandA(buffer, lhsBuffer, rowTile, k));
         continue;
       }
       FragmentLayout lhs(cast<warp::FragmentType>(op.getLhs().getType()),
@@ -173,8 +255,8 @@ void KernelEmitter::emitMma(warp::MmaOp op) {
       a.push_back(Registers(registers.slice(lhs.pair(rowTile, k / 8, 0), 4)));
     }
     for (int64_t n = 0; n < columns; n += 16) {
-      Registers bs =
-          loadOperandB(buffers[op.getRhs()], rhsType, n, k, op.getTransposeB());
+      Registers bs = loadOperandB(buffers[op.getRhs()], rhsType, n, k,
+                                  op.getTransposeB(), layout.parts);
       if (op.getGuarded())
         cleanOperandB(bs, rhsType.getElementType(), badKeys);
       for (int64_t rowTile = 0; rowTile < layout.rowTiles; ++rowTile)
@@ -184,7 +266,9 @@ void KernelEmitter::emitMma(warp::MmaOp op) {
                    rhsType.getElementType());
     }
     if (op.getGuarded())
-      markRows(a, badKeys, badRows);
+      // Without a grid of its own a kernel's weights are probabilities.
+      markRows(a, badKeys, badRows,
+               /*areSigned=*/kernel.getGrid().has_value());
   }
   if (op.getGuarded())
     poisonRows(layout, badRows, acc);
@@ -197,14 +281,15 @@ void KernelEmitter::emitStore(warp::StoreOp op) {
   auto fragment = cast<warp::FragmentType>(op.getFragment().getType());
   FragmentLayout layout(fragment, kernel.getWarps());
   int64_t segment = type.getSegment();
-  int64_t warpRows = type.getShape()[0] / kernel.getWarps();
+  Deal deal(type.getShape()[0], kernel.getWarps());
   Registers registers = fragments[op.getFragment()];
   for (int64_t rowTile = 0; rowTile < layout.rowTiles; ++rowTile)
     for (int64_t tile = 0; tile < layout.columnTiles; ++tile)
       for (int64_t half : {0, 1}) {
         int64_t column = tile * 8;
-        Value lanes = laneOffset(LaneRole::Accumulator, segment, warpRows,
-                                 column % segment / 8);
+        Value lanes =
+            laneOffset(LaneRole::Accumulator, type, column % segment / 8, &deal,
+                       {type.getShape()[1], layout.parts});
         int64_t constant = column / segment * slabBytes(type) +
                            (rowTile * 16 + half * 8) * Swizzle{segment}.pitch();
         Value address = gep(gep(buffers[op.getBuffer()], lanes), constant);

@@ -89,15 +89,17 @@ Value KernelEmitter::orLanes(Value value, ArrayRef<int64_t> distances) {
 // zero. `a` has the weights of each row tile, `bad` the two registers above.
 // One step at a time, so that no weight lives longer than its product.
 void KernelEmitter::markRows(ArrayRef<Registers> a, const Registers &bad,
-                             Registers &rows) {
+                             Registers &rows, bool areSigned) {
   for (int64_t side : {0, 1}) {
     // Lanes of one place in their quads hold the same keys.
     Value signs = orLanes(bad[side], {4, 8, 16});
     for (size_t rowTile = 0; rowTile < a.size(); ++rowTile)
       for (int64_t half : {0, 1}) {
-        // Weights are not negative: 0x7fff carries into the sign iff not 0.
-        Value some = arith::AddIOp::create(b, a[rowTile][side * 2 + half],
-                                           i32(0x7fff7fff));
+        // Without a sign, 0x7fff carries into its place iff not 0.
+        Value size = a[rowTile][side * 2 + half];
+        if (areSigned)
+          size = arith::AndIOp::create(b, size, i32(0x7fff7fff));
+        Value some = arith::AddIOp::create(b, size, i32(0x7fff7fff));
         Value &row = rows[FragmentLayout::row(rowTile, half)];
         row =
             arith::OrIOp::create(b, row, arith::AndIOp::create(b, some, signs));

@@ -15,18 +15,30 @@ Value KernelEmitter::freshSize(const View &view, unsigned dim) {
   return inlineAsm(b.getI32Type(), "mov.b32 $0, $1;", "=r,r", view.sizes[dim]);
 }
 
+// A size of the grid: dimension `dim` of the first argument, or what the
+// kernel's own grid has in place `place` (batches, heads, rows).
+Value KernelEmitter::gridSize(unsigned place, unsigned dim) {
+  int64_t argument = 0;
+  if (auto grid = kernel.getGrid()) {
+    argument = (*grid)[2 * place];
+    dim = (*grid)[2 * place + 1];
+  }
+  if (argument < 0)
+    return i32(1);
+  return freshSize(views[kernel.getBody().getArgument(argument)], dim);
+}
+
 // The program's coordinates from a one-dimensional grid: query block fastest,
 // then head, then batch.
 void KernelEmitter::emitProgram(warp::ProgramOp op) {
-  const View &query = views[kernel.getBody().getArgument(0)];
   Value qBlock = i32(kernel.getQBlock());
   Value id = inlineAsm(b.getI32Type(), "mov.u32 $0, %ctaid.x;", "=r", {});
-  Value rounded = arith::AddIOp::create(b, freshSize(query, 2),
-                                        i32(kernel.getQBlock() - 1));
+  Value rounded =
+      arith::AddIOp::create(b, gridSize(2, 2), i32(kernel.getQBlock() - 1));
   Value blocks = arith::DivUIOp::create(b, rounded, qBlock);
   Value block = arith::RemUIOp::create(b, id, blocks);
   Value rest = arith::DivUIOp::create(b, id, blocks);
-  Value heads = freshSize(query, 1);
+  Value heads = gridSize(1, 1);
   Value head = arith::RemUIOp::create(b, rest, heads);
   Value batch = arith::DivUIOp::create(b, rest, heads);
   if (op.getLongestFirst()) {

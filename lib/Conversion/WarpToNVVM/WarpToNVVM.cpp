@@ -113,10 +113,12 @@ LogicalResult KernelEmitter::emit() {
       return kernel.emitOpError()
              << "needs sm_80 (bf16 mma.sync), but the target is "
              << features.arch << "; use f16 or a newer arch";
+  // Kernels with a grid of their own have sums in f32 too; what they multiply
+  // is in shared memory, which holds no f32.
   for (Type type : kernel.getArgumentTypes())
-    if (auto view = cast<MemRefType>(type); view.getRank() == 4 &&
-                                            !view.getLayout().isIdentity() &&
-                                            view.getElementType().isF32())
+    if (auto view = cast<MemRefType>(type);
+        !kernel.getGrid() && view.getRank() == 4 &&
+        !view.getLayout().isIdentity() && view.getElementType().isF32())
       return kernel.emitOpError()
              << "has f32 tensors, but tensor-core products are exact for f16 "
                 "and bf16 only; use one of these or the cpu target";
@@ -229,6 +231,13 @@ LogicalResult KernelEmitter::emitOp(Operation *op) {
       .Case([&](warp::StoreRowsOp op) {
         return done([&] { emitStoreRows(op); });
       })
+      .Case([&](warp::LoadValuesOp op) {
+        return done([&] { emitLoadValues(op); });
+      })
+      .Case(
+          [&](warp::LoadSumsOp op) { return done([&] { emitLoadSums(op); }); })
+      .Case([&](warp::AddSumsOp op) { return done([&] { emitAddSums(op); }); })
+      .Case([&](warp::ScatterOp op) { return emitScatter(op); })
       .Case([&](warp::WaitOp op) {
         return done([&] { waitForCopies(op.getPending().value_or(0)); });
       })

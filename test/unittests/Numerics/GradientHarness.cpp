@@ -5,50 +5,25 @@
 #include "cases/CaseModule.h"
 #include "flashc/Compiler/Compiler.h"
 
-#include <cstring>
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
 using namespace flashc;
 using namespace flashc::test;
 using namespace flashc::reference;
 
-/// The case as the forward's tests have it: what describes the attention.
-static TestCase forwardOf(const GradientCase &test) {
-  TestCase forward;
-  forward.name = test.name;
-  forward.problem = test.problem.forward;
-  forward.tiles = test.tiles;
-  forward.staticHeads = test.staticHeads;
-  return forward;
-}
-
-static std::string keyOf(const GradientCase &test) {
-  const GradientProblem &p = test.problem;
-  return fmt::format("{} dlse {} gradients {} deterministic {}",
-                     kernelKey(forwardOf(test)), !p.dLse.empty(),
-                     fmt::join(p.gradients, ","), p.deterministic);
-}
-
 static llvm::Expected<CpuProgram> compile(const GradientCase &test,
                                           const std::string &tiles) {
   std::unique_ptr<mlir::MLIRContext> context = makeContext();
-  auto module = moduleOf(forwardOf(test), *context);
+  auto module = moduleOf(test, *context);
   if (!module)
     return module.takeError();
-  CompileOptions options;
+  CompileOptions options = optionsOf(test);
   options.arch = "cpu";
   options.vectorBits = hostVectorBits();
   options.tiles = tiles;
-  options.backward = true;
-  options.gradients = test.problem.gradients;
-  options.lseGradient = !test.problem.dLse.empty();
-  options.deterministic = test.problem.deterministic;
   return compileProgramToCPU(**module, options);
 }
 
 const CompiledProgram &GradientHarness::program(const GradientCase &test) {
-  auto [at, isNew] = programs.try_emplace(keyOf(test));
+  auto [at, isNew] = programs.try_emplace(gradientKey(test));
   CompiledProgram &made = at->second;
   if (!isNew)
     return made;
@@ -62,13 +37,6 @@ const CompiledProgram &GradientHarness::program(const GradientCase &test) {
   else
     made.error = llvm::toString(compiled.takeError());
   return made;
-}
-
-/// A tensor full of NaN, so that an element that is never written shows.
-static HostTensor unwritten(const HostTensor &like, Layout layout) {
-  HostTensor tensor = HostTensor::dense(like.element, like.shape, layout);
-  std::memset(tensor.storage.data(), 0xff, tensor.storage.size());
-  return tensor;
 }
 
 llvm::Expected<Gradients> GradientHarness::run(const GradientCase &test,
@@ -118,11 +86,6 @@ llvm::Expected<Gradients> GradientHarness::run(const GradientCase &test,
   return out;
 }
 
-static bool sameBits(const Gradients &a, const Gradients &b) {
-  return a.dq.storage == b.dq.storage && a.dk.storage == b.dk.storage &&
-         a.dv.storage == b.dv.storage && a.captures == b.captures;
-}
-
 std::string GradientHarness::runAndJudge(const GradientCase &test,
                                          unsigned threads) {
   llvm::Expected<Gradients> out = run(test, threads);
@@ -142,22 +105,5 @@ std::string GradientHarness::runAndJudge(const GradientCase &test,
       *t = denseCopy(*t, f.layout);
     return runAndJudge(copied, threads);
   }
-  GradientReport report = checkGradients(test.problem, *out);
-  if (!report.ok)
-    return test.name + ": " + report.why;
-  for (int n = 0; n < 3; ++n)
-    if (report.rmsUnfused[n] > 0)
-      worst = std::max(worst, report.rmsError[n] / report.rmsUnfused[n]);
-  if (test.expect)
-    if (std::string wrong = test.expect(test.problem, *out); !wrong.empty())
-      return test.name + ": " + wrong;
-  if (!test.sameAs.empty()) {
-    auto same = earlier.find(test.sameAs);
-    if (same == earlier.end())
-      return test.name + ": '" + test.sameAs + "' has not run";
-    if (!sameBits(same->second, *out))
-      return test.name + ": differs from '" + test.sameAs + "'";
-  }
-  earlier.insert_or_assign(test.name, std::move(*out));
-  return "";
+  return judge.judge(test, std::move(*out));
 }

@@ -2,7 +2,7 @@
 #ifndef FLASHC_TEST_UNITTESTS_NUMERICS_GRADIENTHARNESS_H
 #define FLASHC_TEST_UNITTESTS_NUMERICS_GRADIENTHARNESS_H
 
-#include "flashc/Reference/GradientCases.h"
+#include "cases/GradientModule.h"
 #include "flashc/Target/CPU/Program.h"
 
 #include <map>
@@ -30,12 +30,11 @@ public:
                           unsigned threads = 0);
   size_t programCount() const { return programs.size(); }
   /// The largest rms(error) / rms(unfused error) so far.
-  double worstRatio() const { return worst; }
+  double worstRatio() const { return judge.worstRatio(); }
 
 private:
   std::map<std::string, CompiledProgram> programs;
-  std::map<std::string, reference::Gradients> earlier;
-  double worst = 0;
+  GradientJudge judge;
 };
 
 } // namespace flashc::test

@@ -89,7 +89,10 @@ LogicalResult ScheduleAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                        << kMaxWarps << " warps and an sram of at least 1, but "
                        << "got " << stages << ", " << warps << " and " << sram
                        << "; leave them to chooseSchedule";
-  if (q < 1 || q > kMaxTileSize || q % (kStep * warps) != 0)
+  // In a backward query blocks are columns of most tiles, and may be shorter.
+  bool isDealt = q > 0 && q % kStep == 0 &&
+                 (q % (kStep * warps) == 0 || kStep * warps % q == 0);
+  if (!isDealt || q > kMaxTileSize)
     return emitError() << "expects q to be a multiple of 16 rows for each "
                           "warp, but got q = "
                        << q << " and warps = " << warps

@@ -1,18 +1,13 @@
 //===- ExpandProbs.cpp - The softmax of the backward as maps --------------===//
 //
-// Part of tile-expand-softmax. With c the scale, L = log2(e) * lse:
-//
-//   * p = 2^fma(s, c, -L), one operation before the exponential.
-//   * From |L| = 2^22 on, rounding L would shift all exponents of a row by 1 or
-//     more. There s * scale - lse is taken first, as the forward has rounded
-//     s * scale.
-//   * A row that sees no key has lse = -inf, and its exponents are -inf.
+// Part of tile-expand-softmax.
 //
 //===----------------------------------------------------------------------===//
 #include "UpdateExpander.h"
 #include "flashc/Dialect/Tile/IR/BuildMap.h"
 #include "flashc/Dialect/Tile/Transforms/Patterns.h"
 
+#include "mlir/IR/Matchers.h"
 #include "mlir/IR/PatternMatch.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -22,18 +17,18 @@ using namespace mlir;
 
 namespace flashc::tile {
 namespace {
-/// (-L, whether |L| is large) of one row.
-SmallVector<Value> buildShift(ImplicitLocOpBuilder &b, Value lse) {
-  Value hidden = buildF32(b, -std::numeric_limits<float>::infinity());
-  Value shift =
-      arith::MulFOp::create(b, lse, buildF32(b, -llvm::numbers::log2ef));
-  Value none = arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, lse, hidden);
-  Value isLarge = buildIsLarge(b, shift);
-  Value no = arith::ConstantOp::create(b, b.getBoolAttr(false));
-  return {arith::SelectOp::create(b, none, hidden, shift),
-          arith::SelectOp::create(b, none, no, isLarge)};
+/// What a row's scores are compared with: L, and for a row that sees no key
+/// +inf, from which each score is infinitely far.
+Value buildLimit(ImplicitLocOpBuilder &b, Value lse) {
+  constexpr float infinity = std::numeric_limits<float>::infinity();
+  Value isNone = arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, lse,
+                                       buildF32(b, -infinity));
+  return arith::SelectOp::create(b, isNone, buildF32(b, infinity), lse);
 }
 
+/// 2^(log2(e) * (c * s - L)). The difference is taken first: a forward's L is
+/// c * m + log l with the product rounded as it is here, so that what cancels
+/// does so exactly, however large.
 struct ExpandProbs : OpRewritePattern<ProbsOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(ProbsOp op,
@@ -41,28 +36,49 @@ struct ExpandProbs : OpRewritePattern<ProbsOp> {
     if (op.getBase() != ExpBase::Two)
       return rewriter.notifyMatchFailure(op, "not in base two");
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
-    auto rows = cast<RankedTensorType>(op.getLse().getType());
-    ResultRange shifts =
-        buildMap(b, {rows, rows.clone(b.getI1Type())}, op.getLse(), {},
-                 [&](ValueRange x) { return buildShift(b, x[0]); });
-    float scale = op.getScale().convertToFloat();
+    Value limits =
+        buildMap(b, op.getLse().getType(), op.getLse(), {}, [&](ValueRange x) {
+          return SmallVector<Value>{buildLimit(b, x[0])};
+        })[0];
+    float nats = float(llvm::numbers::ln2 * op.getScale().convertToDouble());
     auto body = [&](ValueRange x) -> SmallVector<Value> {
-      Value near = math::FmaOp::create(b, x[0], buildF32(b, scale), x[2]);
-      Value nats = buildF32(b, float(llvm::numbers::ln2 * scale));
-      Value score = arith::MulFOp::create(b, x[0], nats);
-      Value far =
-          arith::MulFOp::create(b, arith::SubFOp::create(b, score, x[1]),
-                                buildF32(b, llvm::numbers::log2ef));
-      Value exponent = arith::SelectOp::create(b, x[3], far, near);
+      Value score = x[0];
+      if (nats != 1.0f)
+        score = arith::MulFOp::create(b, score, buildF32(b, nats));
+      Value distance = arith::SubFOp::create(b, score, x[1]);
+      Value exponent = arith::MulFOp::create(
+          b, distance, buildF32(b, llvm::numbers::log2ef));
       return {math::Exp2Op::create(b, exponent)};
     };
-    Value probs = buildMap(b, op.getType(),
-                           {op.getScores(), op.getLse(), shifts[0], shifts[1]},
-                           {}, body)[0];
+    Value probs =
+        buildMap(b, op.getType(), {op.getScores(), limits}, {}, body)[0];
     rewriter.replaceOp(op, probs);
     return success();
   }
 };
+
+/// Starts the product that `gradient` is, if it is one that starts at zero, at
+/// -delta: dp - delta then comes for nothing, and delta lives no longer than
+/// the product's beginning.
+bool startAtDelta(PatternRewriter &rewriter, Value gradient, Value delta) {
+  auto dot = gradient.getDefiningOp<DotOp>();
+  if (!dot || !dot->hasOneUse() ||
+      !matchPattern(dot.getAcc(), m_AnyZeroFloat()))
+    return false;
+  Operation *loaded = delta.getDefiningOp();
+  if (loaded &&
+      (loaded->getBlock() != dot->getBlock() || !loaded->isBeforeInBlock(dot)))
+    return false;
+  OpBuilder::InsertionGuard guard(rewriter);
+  rewriter.setInsertionPoint(dot);
+  ImplicitLocOpBuilder b(dot.getLoc(), rewriter);
+  Value start = buildMap(
+      b, dot.getAcc().getType(), {dot.getAcc(), delta}, {}, [&](ValueRange x) {
+        return SmallVector<Value>{arith::NegFOp::create(b, x[1])};
+      })[0];
+  rewriter.modifyOpInPlace(dot, [&] { dot.getAccMutable().assign(start); });
+  return true;
+}
 
 /// p * (dp - delta), and 0 where p is, if that is asked for.
 struct ExpandProbsGradient : OpRewritePattern<ProbsGradientOp> {
@@ -70,8 +86,13 @@ struct ExpandProbsGradient : OpRewritePattern<ProbsGradientOp> {
   LogicalResult matchAndRewrite(ProbsGradientOp op,
                                 PatternRewriter &rewriter) const override {
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+    SmallVector<Value> inputs = {op.getProbs(), op.getGradient()};
+    if (!startAtDelta(rewriter, op.getGradient(), op.getDelta()))
+      inputs.push_back(op.getDelta());
     auto body = [&](ValueRange x) -> SmallVector<Value> {
-      Value difference = arith::SubFOp::create(b, x[1], x[2]);
+      Value difference = x[1];
+      if (inputs.size() == 3)
+        difference = arith::SubFOp::create(b, difference, x[2]);
       Value product = arith::MulFOp::create(b, x[0], difference);
       if (!op.getGuarded())
         return {product};
@@ -80,9 +101,7 @@ struct ExpandProbsGradient : OpRewritePattern<ProbsGradientOp> {
           arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, x[0], zero);
       return {arith::SelectOp::create(b, none, zero, product)};
     };
-    Value result =
-        buildMap(b, op.getType(),
-                 {op.getProbs(), op.getGradient(), op.getDelta()}, {}, body)[0];
+    Value result = buildMap(b, op.getType(), inputs, {}, body)[0];
     rewriter.replaceOp(op, result);
     return success();
   }

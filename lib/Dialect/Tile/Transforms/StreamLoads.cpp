@@ -112,10 +112,8 @@ struct TileStreamLoads : impl::TileStreamLoadsBase<TileStreamLoads> {
   using Base::Base;
   void runOnOperation() override {
     SmallVector<Chain> chains;
-    getOperation()->walk([&](KernelOp kernel) {
-      for (Block &block : kernel.getBody())
-        llvm::append_range(chains, findChains(block));
-    });
+    getOperation()->walk(
+        [&](Block *block) { llvm::append_range(chains, findChains(*block)); });
     DominanceInfo dominance(getOperation());
     for (Chain &chain : chains)
       streamChain(chain, dominance);

@@ -45,49 +45,64 @@ LogicalResult MmaOp::verify() {
            << element << " and the right one "
            << getRhs().getType().getElementType() << "; convert one of them";
   int64_t k = b[getTransposeB() ? 1 : 0], n = b[getTransposeB() ? 0 : 1];
-  if (a[1] != k || acc.getShape()[0] != a[0] || acc.getShape()[1] != n)
+  int64_t m = a[getTransposeA() ? 1 : 0], aK = a[getTransposeA() ? 0 : 1];
+  if (aK != k || acc.getShape()[0] != m || acc.getShape()[1] != n)
     return emitOpError("multiplies M x K by K x N into M x N, but the left "
                        "tile is ")
-           << a[0] << " x " << a[1] << ", the right one " << k << " x " << n
+           << m << " x " << aK << ", the right one " << k << " x " << n
            << " and the accumulator " << acc.getShape()[0] << " x "
            << acc.getShape()[1] << "; make M, K and N agree";
-  if (k % 16 || a[0] % 16)
+  if (k % 16 || m % 16)
     return emitOpError("takes steps of 16 rows and 16 products (m16n8k16), but "
                        "M is ")
-           << a[0] << " and K is " << k << "; pad both to multiples of 16";
-  if (getGuarded() &&
-      (getTransposeB() || !isa<FragmentType>(getLhs().getType())))
-    return emitOpError("is guarded by weights in registers and a plain B, but "
-                       "the left tile is ")
-           << getLhs().getType() << (getTransposeB() ? " with transpose_b" : "")
-           << "; leave out guarded";
+           << m << " and K is " << k << "; pad both to multiples of 16";
+  if (getGuarded() && getTransposeB())
+    return emitOpError("is guarded with a plain B, but it has transpose_b; "
+                       "leave out one of them");
+  if (getTransposeA() && !isa<BufferType>(getLhs().getType()))
+    return emitOpError("transposes A on its way from shared memory, but A is ")
+           << getLhs().getType() << "; store it first";
   return success();
 }
 
-/// The input with the largest rank; a map's results have its rank and rows.
-static FragmentType getWidest(MapOp op) {
-  auto widest = cast<FragmentType>(op.getInputs().front().getType());
-  for (Type type : op.getInputs().getTypes())
-    if (cast<FragmentType>(type).getRank() > widest.getRank())
-      widest = cast<FragmentType>(type);
+/// The input with the largest rank and, of these, one that is no column values;
+/// a map's results have its shape.
+static FragmentType getWidest(ValueRange inputs) {
+  auto widest = cast<FragmentType>(inputs.front().getType());
+  for (Value input : inputs) {
+    auto type = cast<FragmentType>(input.getType());
+    if (type.getRank() > widest.getRank() ||
+        (widest.isColumns() && type.getRank() == 2 && !type.isColumns()))
+      widest = type;
+  }
   return widest;
+}
+
+/// Does `type` hold a value for each element, row or column of `widest`?
+static bool fits(FragmentType type, FragmentType widest) {
+  if (type.isColumns() && !widest.isColumns())
+    return type.getOf() == widest.getShape()[0] &&
+           type.getShape()[1] == widest.getShape()[1];
+  return type.getOf() == widest.getOf() &&
+         type.getShape() == widest.getShape().take_front(type.getRank());
 }
 
 LogicalResult MapOp::verify() {
   if (getInputs().empty())
     return emitOpError("takes its shape from its inputs, but it has none; pass "
                        "at least one fragment");
-  FragmentType widest = getWidest(*this);
+  FragmentType widest = getWidest(getInputs());
   for (auto [index, type] : llvm::enumerate(getInputs().getTypes())) {
     auto fragment = cast<FragmentType>(type);
-    if (fragment.getShape() != widest.getShape().take_front(fragment.getRank()))
+    if (!fits(fragment, widest))
       return emitOpError("takes inputs of one shape and their row values, but "
                          "input ")
              << index << " is " << fragment << " and the largest is " << widest
              << "; give them the same rows and columns";
   }
   for (auto [index, type] : llvm::enumerate(getResults().getTypes()))
-    if (cast<FragmentType>(type).getShape() != widest.getShape())
+    if (cast<FragmentType>(type).getRank() != widest.getRank() ||
+        !fits(cast<FragmentType>(type), widest))
       return emitOpError("gives results of its largest input's shape, but "
                          "result ")
              << index << " is " << type << " and that input is " << widest

@@ -31,6 +31,30 @@ void KernelOp::print(OpAsmPrinter &p) {
       getArgAttrsAttrName(), getResAttrsAttrName());
 }
 
+/// Three places, [argument, dimension] each, or 1 where the argument is -1.
+static LogicalResult verifyGrid(KernelOp op, ArrayRef<int64_t> grid) {
+  if (grid.size() != 6)
+    return op.emitOpError("has a grid of batches, heads and rows, an argument "
+                          "and a dimension each, but it has ")
+           << grid.size() << " numbers; give six";
+  for (size_t i = 0; i < grid.size(); i += 2) {
+    int64_t argument = grid[i], dim = grid[i + 1];
+    if (argument == -1)
+      continue;
+    auto view =
+        argument >= 0 && argument < int64_t(op.getArgumentTypes().size())
+            ? dyn_cast<MemRefType>(op.getArgumentTypes()[argument])
+            : MemRefType();
+    if (!view || dim < 0 || dim >= view.getRank())
+      return op.emitOpError(
+                 "takes its grid from its arguments, but there is no "
+                 "dimension ")
+             << dim << " of an argument " << argument
+             << "; name one that is there, or -1 for 1";
+  }
+  return success();
+}
+
 LogicalResult KernelOp::verify() {
   if (!getResultTypes().empty())
     return emitOpError("writes its results to views, but it returns ")
@@ -40,10 +64,15 @@ LogicalResult KernelOp::verify() {
     return emitOpError("runs 1 to 32 warps (1024 threads), but it asks for ")
            << getWarps() << "; choose fewer or more warps";
   int64_t group = 16 * getWarps();
-  if (getQBlock() < 1 || getQBlock() % group)
+  bool isDealt =
+      getQBlock() > 0 && getQBlock() % 16 == 0 &&
+      (getQBlock() % group == 0 || (getGrid() && group % getQBlock() == 0));
+  if (!isDealt)
     return emitOpError("deals its rows to the warps in groups of 16, but ")
            << getQBlock() << " rows do not make whole groups for " << getWarps()
            << " warps; use a multiple of " << group;
+  if (getGrid() && failed(verifyGrid(*this, *getGrid())))
+    return failure();
   if (auto groups = getGroups();
       groups && (int64_t(*groups) < 1 || int64_t(*groups) > kMaxGroups ||
                  getWarps() != 4 * *groups || getQBlock() != 64 * *groups))
@@ -52,6 +81,8 @@ LogicalResult KernelOp::verify() {
            << "are " << int64_t(*groups) << " groups, " << getWarps()
            << " warps and " << getQBlock() << " rows; make them agree";
   ArrayRef<Type> arguments = getArgumentTypes();
+  if (getGrid())
+    return success();
   auto q =
       arguments.empty() ? MemRefType() : dyn_cast<MemRefType>(arguments[0]);
   if (q && q.getRank() == 4) {

@@ -31,7 +31,8 @@ static void printShape(AsmPrinter &p, ArrayRef<int64_t> shape,
   p << 'x' << elementType;
 }
 
-// !warp.fragment<128x64xf32>, !warp.fragment<128xf32, partial>
+// !warp.fragment<128x64xf32>, !warp.fragment<128xf32, partial>,
+// !warp.fragment<1x64xf32, of 128>
 Type FragmentType::parse(AsmParser &parser) {
   SmallVector<int64_t> shape;
   Type elementType;
@@ -39,34 +40,47 @@ Type FragmentType::parse(AsmParser &parser) {
   llvm::SMLoc loc = parser.getCurrentLocation();
   if (parseShape(parser, shape, elementType))
     return {};
+  int64_t of = 0;
   if (succeeded(parser.parseOptionalComma())) {
-    if (parser.parseKeyword("partial"))
-      return {};
-    partial = true;
+    if (succeeded(parser.parseOptionalKeyword("of"))) {
+      if (parser.parseInteger(of))
+        return {};
+    } else {
+      if (parser.parseKeyword("partial"))
+        return {};
+      partial = true;
+    }
   }
   if (parser.parseGreater())
     return {};
-  return parser.getChecked<FragmentType>(loc, parser.getContext(),
-                                         ArrayRef(shape), elementType, partial);
+  return parser.getChecked<FragmentType>(
+      loc, parser.getContext(), ArrayRef(shape), elementType, partial, of);
 }
 
 void FragmentType::print(AsmPrinter &p) const {
   printShape(p, getShape(), getElementType());
   if (getPartial())
     p << ", partial";
+  if (isColumns())
+    p << ", of " << getOf();
   p << '>';
 }
 
 LogicalResult FragmentType::verify(EmitError emitError, ArrayRef<int64_t> shape,
-                                   Type elementType, bool partial) {
+                                   Type elementType, bool partial, int64_t of) {
+  if (of && (shape.size() != 2 || shape[0] != 1))
+    return emitError() << "fragment of column values is 1 x columns, but this "
+                          "one has rank "
+                       << shape.size() << "; drop 'of'";
   if (shape.empty() || shape.size() > 2)
     return emitError() << "fragment is a tile or its row values, but this one "
                           "has rank "
                        << shape.size() << "; use rank 1 or 2";
-  if (shape[0] <= 0 || shape[0] % 16)
+  int64_t rows = of ? of : shape[0];
+  if (rows <= 0 || rows % 16)
     return emitError() << "fragment has rows in groups of 16 (mma.sync's M), "
                           "but this one has "
-                       << shape[0] << "; pad to a multiple of 16";
+                       << rows << "; pad to a multiple of 16";
   if (shape.size() == 2 && (shape[1] <= 0 || shape[1] % 8))
     return emitError() << "fragment has columns in groups of 8 (mma.sync's N), "
                           "but this one has "
@@ -77,9 +91,9 @@ LogicalResult FragmentType::verify(EmitError emitError, ArrayRef<int64_t> shape,
                           "holds "
                        << elementType << "; convert the elements first";
   int64_t columns = shape.size() == 2 ? shape[1] : 1;
-  if (shape[0] > kMaxElements || columns > kMaxElements / shape[0])
+  if (rows > kMaxElements || columns > kMaxElements / rows)
     return emitError() << "fragment fits a block's " << kMaxElements
-                       << " registers, but this one has " << shape[0] << " x "
+                       << " registers, but this one has " << rows << " x "
                        << columns << " elements; choose smaller tiles";
   if (partial && (shape.size() != 1 || !elementType.isF32()))
     return emitError() << "partial fragment is a row sum in f32, but this one "

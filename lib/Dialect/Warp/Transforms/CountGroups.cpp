@@ -80,6 +80,9 @@ LogicalResult GroupCounter::run(Operation &op, States &states) {
     return checkFree(op);
   for (GroupState &state : states) {
     LogicalResult result = success();
+    // A channel in a loop is opened anew in each iteration.
+    if (isa<ChannelOp>(op))
+      state.forget(op.getResult(0));
     if (auto putOp = dyn_cast<PutOp>(op))
       result = put(putOp, state);
     else if (auto getOp = dyn_cast<GetOp>(op))

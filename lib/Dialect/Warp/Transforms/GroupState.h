@@ -31,6 +31,16 @@ struct GroupState {
     return taken.emplace_back(channel, 0).second;
   }
 
+  /// Drops the channel's groups: older than all that follow, they do not count.
+  void forget(mlir::Value channel) {
+    for (size_t i = queue.size(); i-- > 0;)
+      if (queue[i].channel == channel) {
+        queue.erase(queue.begin() + i);
+        complete -= i < complete;
+      }
+    llvm::erase_if(taken, [&](auto &entry) { return entry.first == channel; });
+  }
+
   /// All but the newest `pending` groups are complete. Copies to plain buffers
   /// are of no more interest then; blocks stay until they are read.
   void wait(int64_t pending) {

@@ -23,7 +23,8 @@ std::vector<Step> getSteps(Block &block) {
     }
     bool matters =
         isBarrier(&op) || !step.body.empty() || !step.orElse.empty() ||
-        isa<PutOp, CopyInOp, CopyOutOp, LoadOp, StoreOp, MmaOp, ScanOp>(op);
+        isa<PutOp, CopyInOp, CopyOutOp, LoadOp, StoreOp, MmaOp, ScanOp>(op) ||
+        (isa<ChannelOp>(op) && !isa<KernelOp>(op.getParentOp()));
     if (matters)
       steps.push_back(std::move(step));
   }
@@ -131,6 +132,8 @@ LogicalResult ProtocolRun::runStep(const Step &step) {
     return failure(failed(runSteps(step.body)) ||
                    failed(runSteps(step.orElse)));
   }
+  if (auto op = dyn_cast<ChannelOp>(step.op))
+    return open(op);
   if (auto op = dyn_cast<PutOp>(step.op))
     return put(op);
   if (auto op = dyn_cast<GetOp>(step.op))
@@ -147,6 +150,20 @@ LogicalResult ProtocolRun::runStep(const Step &step) {
     for (Value operand : step.op->getOperands())
       if (isa<BufferType>(operand.getType()) && failed(read(step.op, operand)))
         return failure();
+  return success();
+}
+
+/// A channel in a loop begins anew: its slots hold nothing of it any more.
+LogicalResult ProtocolRun::open(ChannelOp op) {
+  size_t first = firstCell.lookup(op);
+  int64_t depth = op.getChannel().getType().getDepth();
+  for (Cell &cell : llvm::MutableArrayRef(cells).slice(first, depth)) {
+    if (cell.state == State::UnderWay)
+      return fail(op) << "opens a channel to whose slots copies may still be "
+                         "under way; wait for all groups first";
+    cell.block = std::nullopt;
+    cell.state = State::Empty;
+  }
   return success();
 }
 

@@ -60,6 +60,7 @@ private:
   // Running.
   mlir::LogicalResult runSteps(llvm::ArrayRef<Step> steps);
   mlir::LogicalResult runStep(const Step &step);
+  mlir::LogicalResult open(ChannelOp op);
   mlir::LogicalResult put(PutOp op);
   mlir::LogicalResult get(GetOp op);
   mlir::LogicalResult wait(WaitOp op);

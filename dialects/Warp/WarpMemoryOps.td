@@ -1,0 +1,69 @@
+#ifndef FLASHC_WARP_MEMORY_OPS
+#define FLASHC_WARP_MEMORY_OPS
+
+// Between registers and global memory, without a stay in shared memory.
+
+def Warp_LoadValuesOp : Warp_Op<"load_values", [MemoryEffects<[MemRead]>]> {
+  let summary = "A value for each row, or for each column, from global memory";
+  let description = [{
+    Element r of the fragment is `view[batch, head, row + r]`, or 0 at or past dim 2 of the view.
+    ```mlir
+    %lse = warp.load_values %rows[%b, %h, %row] : memref<?x?x?xf32, strided<[?, ?, 1], offset: ?>> -> !warp.fragment<1x64xf32, of 128>
+    ```
+  }];
+  let arguments = (ins Warp_RowView:$view, Index:$batch, Index:$head, Index:$row);
+  let results = (outs Warp_FragmentType:$fragment);
+  let assemblyFormat = "$view `[` $batch `,` $head `,` $row `]` attr-dict `:` qualified(type($view)) `->` qualified(type($fragment))";
+  let hasVerifier = 1;
+}
+
+def Warp_LoadSumsOp : Warp_Op<"load_sums", [MemoryEffects<[MemRead]>]> {
+  let summary = "A block of rows of f32 from global memory";
+  let description = [{
+    Row r of the fragment is `view[batch, head, row + r, :]`; rows and columns outside the view are 0.
+    ```mlir
+    %sum = warp.load_sums %sums[%b, %h, %row] : memref<?x?x?x64xf32, strided<[?, ?, ?, 1], offset: ?>> -> !warp.fragment<64x64xf32>
+    ```
+  }];
+  let arguments = (ins Warp_View:$view, Index:$batch, Index:$head, Index:$row);
+  let results = (outs Warp_FragmentType:$fragment);
+  let assemblyFormat = "$view `[` $batch `,` $head `,` $row `]` attr-dict `:` qualified(type($view)) `->` qualified(type($fragment))";
+  let hasVerifier = 1;
+}
+
+def Warp_AddSumsOp : Warp_Op<"add_sums", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "Add a fragment to rows of f32 in global memory; rows and columns outside the view are left alone";
+  let description = [{
+    Other blocks may add to the same rows: each addition by itself is whole (atomic), in any order.
+    ```mlir
+    warp.add_sums %sum to %sums[%b, %h, %row] : !warp.fragment<64x64xf32>, memref<?x?x?x64xf32, strided<[?, ?, ?, 1], offset: ?>>
+    ```
+  }];
+  let arguments = (ins Warp_FragmentType:$fragment, Warp_View:$view, Index:$batch, Index:$head, Index:$row);
+  let assemblyFormat = [{ $fragment `to` $view `[` $batch `,` $head `,` $row `]` attr-dict `:` qualified(type($fragment)) `,` qualified(type($view)) }];
+  let hasVerifier = 1;
+}
+
+def Warp_ScatterOp : Warp_Op<"scatter", [AttrSizedOperandSegments, SingleBlock, MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "Write or add numbers to computed places of global memory; as `tile.scatter`";
+  let description = [{
+    Each element is written by one lane, and of a `partial` input, which is added as it is, each part by its own. Without `exclusive` other blocks, and other elements of this one, may go to the same place:
+    each addition by itself is whole (atomic), in any order.
+    ```mlir
+    warp.scatter add ins(%x : !warp.fragment<128x64xf32>) at(%j0, %i0) to %sums : memref<?x?x?xf32, strided<[?, ?, 1], offset: ?>> {
+    ^bb0(%v: f32, %j: index, %i: index):
+      %inside = arith.cmpi slt, %i, %sq : index
+      warp.yield %inside, %v, %b, %h, %j : i1, f32, index, index, index
+    }
+    ```
+  }];
+  let arguments = (ins Warp_ScatterKind:$kind, Variadic<Warp_FragmentType>:$inputs, Variadic<Index>:$origin, UnitAttr:$exclusive,
+                       AnyMemRef:$memory);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = [{ $kind `ins` `(` $inputs `:` qualified(type($inputs)) `)` (`at` `(` $origin^ `)`)? (`exclusive` $exclusive^)?
+                          `to` $memory `:` type($memory) attr-dict-with-keyword $body }];
+  let hasVerifier = 1;
+  let hasRegionVerifier = 1;
+}
+
+#endif

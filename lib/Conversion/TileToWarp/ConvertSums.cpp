@@ -1,0 +1,73 @@
+// Loads to registers, sums and scatters of convert-tile-to-warp: what goes
+// between global memory and fragments without a stay in shared memory.
+#include "KernelConverter.h"
+
+using namespace mlir;
+
+namespace flashc {
+
+/// f32 is never multiplied: it goes to registers, rows in order or columns.
+LogicalResult KernelConverter::convertLoadToFragment(tile::LoadOp op) {
+  if (op.getLimit())
+    if (auto dim = op.getLimit().getDefiningOp<memref::DimOp>();
+        !dim || dim.getSource() != op.getView() || dim.getConstantIndex() != 2)
+      return op.emitOpError(
+          "loads f32 up to a limit, but on the warp level such "
+          "loads end with their view; drop the limit");
+  warp::FragmentType type =
+      fragmentType(op, op.getTile().getType(), /*isPartial=*/false);
+  if (!type)
+    return failure();
+  Value view = lookup(op.getView()), batch = lookup(op.getBatch()),
+        head = lookup(op.getHead()), row = lookup(op.getRow());
+  Value fragment;
+  if (cast<MemRefType>(view.getType()).getRank() == 3)
+    fragment = warp::LoadValuesOp::create(builder, op.getLoc(), type, view,
+                                          batch, head, row);
+  else
+    fragment = warp::LoadSumsOp::create(builder, op.getLoc(), type, view, batch,
+                                        head, row);
+  values.map(op.getTile(), fragment);
+  return success();
+}
+
+/// Blocks of a grid run in any order, and wait for none of the others.
+static LogicalResult checkUnordered(Operation *op, bool ordered) {
+  if (!ordered)
+    return success();
+  return op->emitOpError("adds in the order of the blocks, but the blocks of a "
+                         "GPU's grid add in any; leave out 'deterministic', or "
+                         "use target cpu");
+}
+
+LogicalResult KernelConverter::convertAccumulate(tile::AccumulateOp op) {
+  if (failed(checkUnordered(op, op.getOrdered())))
+    return failure();
+  warp::AddSumsOp::create(builder, op.getLoc(), lookup(op.getTile()),
+                          lookup(op.getView()), lookup(op.getBatch()),
+                          lookup(op.getHead()), lookup(op.getRow()));
+  return success();
+}
+
+LogicalResult KernelConverter::convertScatter(tile::ScatterOp op) {
+  if (failed(checkUnordered(op, op.getOrdered())))
+    return failure();
+  auto kind = op.getKind() == tile::ScatterKind::Add ? warp::ScatterKind::Add
+                                                     : warp::ScatterKind::Set;
+  auto scatter = warp::ScatterOp::create(
+      builder, op.getLoc(), kind, lookupAll(op.getInputs()),
+      lookupAll(op.getOrigin()), op.getExclusive(), lookup(op.getMemory()));
+  Block &from = op.getBody().front();
+  OpBuilder::InsertionGuard guard(builder);
+  Block *to = builder.createBlock(&scatter.getBody());
+  for (BlockArgument argument : from.getArguments())
+    values.map(argument,
+               to->addArgument(argument.getType(), argument.getLoc()));
+  for (Operation &scalar : from.without_terminator())
+    builder.clone(scalar, values);
+  warp::YieldOp::create(builder, op.getLoc(),
+                        lookupAll(from.getTerminator()->getOperands()));
+  return success();
+}
+
+} // namespace flashc

@@ -1,0 +1,113 @@
+// From a backward to a module, and from its result to a verdict: what the tests
+// of all targets have in common.
+#include "cases/GradientModule.h"
+
+#include "cases/CaseModule.h"
+#include "cases/CaseRunner.h"
+
+#include <cstring>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+using namespace flashc;
+using namespace flashc::test;
+using namespace flashc::reference;
+
+/// The case as the forward's tests have it: what describes the attention.
+static TestCase forwardOf(const GradientCase &test) {
+  TestCase forward;
+  forward.name = test.name;
+  forward.problem = test.problem.forward;
+  forward.tiles = test.tiles;
+  forward.staticHeads = test.staticHeads;
+  return forward;
+}
+
+std::string test::gradientKey(const GradientCase &test) {
+  const GradientProblem &p = test.problem;
+  return fmt::format("{} dlse {} gradients {} deterministic {}",
+                     kernelKey(forwardOf(test)), !p.dLse.empty(),
+                     fmt::join(p.gradients, ","), p.deterministic);
+}
+
+llvm::Expected<mlir::OwningOpRef<mlir::ModuleOp>>
+test::moduleOf(const GradientCase &test, mlir::MLIRContext &context) {
+  return moduleOf(forwardOf(test), context);
+}
+
+CompileOptions test::optionsOf(const GradientCase &test) {
+  CompileOptions options;
+  options.tiles = test.tiles;
+  options.backward = true;
+  options.gradients = test.problem.gradients;
+  options.lseGradient = !test.problem.dLse.empty();
+  options.deterministic = test.problem.deterministic;
+  return options;
+}
+
+CompiledGradients test::compileGradients(const GradientCase &test,
+                                         const std::string &arch,
+                                         int64_t alignment,
+                                         const Assembler *assembler) {
+  CompiledGradients out;
+  CompileOptions options = optionsOf(test);
+  options.arch = arch;
+  options.alignment = alignment;
+  auto compile = [&]() -> llvm::Expected<ProgramImage> {
+    std::unique_ptr<mlir::MLIRContext> context = makeContext();
+    auto module = moduleOf(test, *context);
+    if (!module)
+      return module.takeError();
+    return compileProgramToGPU(**module, options, assembler);
+  };
+  llvm::Expected<ProgramImage> image = compile();
+  if (!image && options.tiles != "auto") {
+    out.refusedTiles = llvm::toString(image.takeError());
+    options.tiles = "auto";
+    image = compile();
+  }
+  if (image)
+    out.image = std::move(*image);
+  else
+    out.error = llvm::toString(image.takeError());
+  return out;
+}
+
+HostTensor test::unwritten(const HostTensor &like, Layout layout) {
+  HostTensor tensor = HostTensor::dense(like.element, like.shape, layout);
+  std::memset(tensor.storage.data(), 0xff, tensor.storage.size());
+  return tensor;
+}
+
+bool test::sameBits(const Gradients &a, const Gradients &b) {
+  auto areSame = [](const std::vector<float> &x, const std::vector<float> &y) {
+    return x.size() == y.size() &&
+           std::memcmp(x.data(), y.data(), x.size() * sizeof(float)) == 0;
+  };
+  return a.dq.storage == b.dq.storage && a.dk.storage == b.dk.storage &&
+         a.dv.storage == b.dv.storage &&
+         std::equal(a.captures.begin(), a.captures.end(), b.captures.begin(),
+                    b.captures.end(), areSame);
+}
+
+std::string GradientJudge::judge(const GradientCase &test, Gradients result,
+                                 bool comparesBits) {
+  GradientReport report = checkGradients(test.problem, result);
+  if (!report.ok)
+    return test.name + ": " + report.why;
+  for (int n = 0; n < 3; ++n)
+    if (report.rmsUnfused[n] > 0)
+      worst = std::max(worst, report.rmsError[n] / report.rmsUnfused[n]);
+  if (test.expect)
+    if (std::string wrong = test.expect(test.problem, result); !wrong.empty())
+      return test.name + ": " + wrong;
+  if (!test.sameAs.empty() && comparesBits) {
+    auto same = earlier.find(test.sameAs);
+    if (same == earlier.end())
+      return test.name + ": '" + test.sameAs + "' has not run";
+    if (!sameBits(same->second, result))
+      return test.name + ": differs from '" + test.sameAs + "'";
+  }
+  earlier.insert_or_assign(test.name, std::move(result));
+  return "";
+}

@@ -1,0 +1,142 @@
+// The backward on the GPU: the numerical cases, the random sweep against the
+// fp64 oracle, and repeats.
+#include "unittests/Catch.h"
+
+#include "gpu/GpuHarness.h"
+#include "gpu/GradientHarness.h"
+
+#include <chrono>
+#include <iostream>
+
+using namespace flashc;
+using namespace flashc::test;
+using namespace flashc::reference;
+
+namespace {
+bool runsOnGpu(const GradientCase &test) {
+  return test.problem.forward.dtype() != Element::F32;
+}
+
+/// Draws without f32, `count` of them from number `first` on.
+std::vector<GradientCase> draws(uint64_t first, uint64_t count, uint64_t step,
+                                DrawOptions options) {
+  options.withF32 = false;
+  std::vector<GradientCase> out;
+  for (uint64_t seed = first; out.size() < count; seed += step)
+    out.push_back(drawGradient(seed, options));
+  return out;
+}
+
+/// A backward that may sum in any order cannot be asked for the same bits.
+void withoutOrder(std::vector<GradientCase> &tests) {
+  for (GradientCase &test : tests)
+    if (!test.problem.gradients.empty())
+      test.problem.deterministic = false;
+}
+
+void check(const std::string &arch, std::vector<GradientCase> tests) {
+  std::unique_ptr<GpuHarness> gpu = GpuHarness::open();
+  if (!gpu)
+    FLASHC_SKIP("no GPU");
+  withoutOrder(tests);
+  auto start = std::chrono::steady_clock::now();
+  GpuGradients gradients(gpu->device(), arch);
+  GradientJudge judge;
+  std::vector<std::string> wrong = gradients.runAll(tests, judge);
+  for (const std::string &line : wrong)
+    FAIL_CHECK(line);
+  std::chrono::duration<double> seconds =
+      std::chrono::steady_clock::now() - start;
+  std::cout << "backward " << arch << ": " << tests.size() << " cases, "
+            << wrong.size() << " wrong, " << seconds.count()
+            << " s, largest rms error " << judge.worstRatio()
+            << " of the unfused" << std::endl;
+}
+} // namespace
+
+TEST_CASE("GPU backward: the numerical cases", "[backward]") {
+  std::vector<GradientCase> tests;
+  for (GradientCase &test : gradientCases())
+    if (runsOnGpu(test))
+      tests.push_back(std::move(test));
+  CHECK(tests.size() > 100);
+  check("sm_80", std::move(tests));
+}
+
+// In parts, which run beside each other.
+TEMPLATE_TEST_CASE_SIG("GPU backward sweep: 40 of 320 draws as sm_80 PTX",
+                       "[backward]", ((int Part), Part), 0, 1, 2, 3, 4, 5, 6,
+                       7) {
+  check("sm_80", draws(Part, 40, 8, {.kernels = 96, .maxWork = 16'000'000}));
+}
+
+TEMPLATE_TEST_CASE_SIG("GPU backward sweep: 16 draws as PTX of another arch",
+                       "[backward]", ((int SM), SM), 75, 86, 89, 90) {
+  std::unique_ptr<GpuHarness> gpu = GpuHarness::open();
+  if (!gpu)
+    FLASHC_SKIP("no GPU");
+  if (SM > gpu->device().sm())
+    FLASHC_SKIP("the GPU is older than sm_" + std::to_string(SM));
+  // sm_75 has 64 KiB of shared memory and no bf16.
+  check("sm_" + std::to_string(SM),
+        draws(1000, 16, 1, {.withBF16 = SM != 75, .maxWork = 16'000'000}));
+}
+
+namespace {
+GradientCase repeated(int64_t dim, int64_t kvHeads, bool deterministic) {
+  Random random(18);
+  AttentionProblem p;
+  p.mask = MaskExpr::causal();
+  p.scale = 0.125;
+  p.q = HostTensor::dense(Element::F16, {2, 4, 700, dim}, p.layout);
+  p.k = p.v = HostTensor::dense(Element::F16, {2, kvHeads, 700, dim}, p.layout);
+  for (HostTensor *t : {&p.q, &p.k, &p.v})
+    fillNormal(*t, random);
+  GradientCase test;
+  test.name = fmt::format("repeated, d {}, {} key heads", dim, kvHeads);
+  test.problem = gradientOf(std::move(p), random);
+  test.problem.deterministic = deterministic;
+  return test;
+}
+} // namespace
+
+TEST_CASE("GPU backward, deterministic: 200 runs are the same bits",
+          "[backward]") {
+  std::unique_ptr<GpuHarness> gpu = GpuHarness::open();
+  if (!gpu)
+    FLASHC_SKIP("no GPU");
+  GpuGradients gradients(gpu->device(), "sm_80");
+  GradientJudge judge;
+  for (int64_t dim : {64, 128, 256})
+    for (int64_t kvHeads : {4, 2}) {
+      GradientCase test = repeated(dim, kvHeads, true);
+      INFO(test.name);
+      Gradients first = llvm::cantFail(gradients.run(test));
+      REQUIRE(judge.judge(test, first) == "");
+      int different = 0;
+      for (int round = 1; round < 200; ++round)
+        different += !sameBits(first, llvm::cantFail(gradients.run(test)));
+      CHECK(different == 0);
+    }
+}
+
+// dK and dV are sums of one block each: the same bits in any mode.
+TEST_CASE("GPU backward: dK and dV are the same bits in 20 runs",
+          "[backward]") {
+  std::unique_ptr<GpuHarness> gpu = GpuHarness::open();
+  if (!gpu)
+    FLASHC_SKIP("no GPU");
+  GpuGradients gradients(gpu->device(), "sm_80");
+  GradientCase test = repeated(128, 2, false);
+  Gradients first = llvm::cantFail(gradients.run(test));
+  for (int round = 1; round < 20; ++round) {
+    Gradients again = llvm::cantFail(gradients.run(test));
+    REQUIRE(again.dk.storage == first.dk.storage);
+    REQUIRE(again.dv.storage == first.dv.storage);
+  }
+}
+
+// compute-sanitizer --tool memcheck flashc-gpu-tests "[sanitizer-backward]"
+TEST_CASE("GPU backward sanitizer: small problems", "[sanitizer-backward]") {
+  check("sm_80", draws(3000, 12, 1, {.maxWork = 2'000'000}));
+}
