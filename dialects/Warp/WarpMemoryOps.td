@@ -50,7 +50,7 @@ def Warp_ScatterOp : Warp_Op<"scatter", [AttrSizedOperandSegments, SingleBlock, 
     Each element is written by one lane, and of a `partial` input, which is added as it is, each part by its own. Without `exclusive` other blocks, and other elements of this one, may go to the same place:
     each addition by itself is whole (atomic), in any order.
     ```mlir
-    warp.scatter add ins(%x : !warp.fragment<128x64xf32>) at(%j0, %i0) to %sums : memref<?x?x?xf32, strided<[?, ?, 1], offset: ?>> {
+    warp.scatter add ins(%x : !warp.fragment<128x64xf32>) at(%row, %b) to %flat : memref<?x?x?xf32, strided<[?, ?, 1], offset: ?>> {
     ^bb0(%v: f32, %j: index, %i: index):
       %inside = arith.cmpi slt, %i, %sq : index
       warp.yield %inside, %v, %b, %h, %j : i1, f32, index, index, index

@@ -118,8 +118,9 @@ double BackwardSpace::cost(const Schedule &s) const {
           (s.sharedBytes + target.sharedBytesReservedPerBlock));
   double each =
       (bytes + kBlockBytes / double(std::min<int64_t>(resident, 2))) / (q * kv);
-  // dQ's part goes to memory once for each key block.
-  each += 8.0 * double(d) / kv;
+  // dQ's part is added up in memory once for each key block, at a tenth of the
+  // pace of shared memory.
+  each += 40.0 * double(d) / kv;
   return each * (resident < 2 ? kAlonePenalty : 1.0);
 }
 
@@ -184,15 +185,15 @@ llvm::Expected<Schedule> BackwardSpace::choose() const {
           best = s;
   if (best)
     return *best;
-  Schedule least{kRowStep, kRowStep, request.stages ? request.stages : 1, 1};
-  return makeError("no tile fits the gradients: the smallest, {}x{} with head "
-                   "dims {} and {}, needs {} bytes of on-chip memory, but the "
-                   "budget is {}; give at least that{}",
-                   kRowStep, kRowStep, request.headDim, request.valueHeadDim,
-                   sharedBytes(least), target.sharedBytesPerBlock,
+  return makeError("no tile fits the gradients: with head dims {} and {} each "
+                   "needs more than the {} bytes of shared memory of {} or its "
+                   "{} registers of a thread; use a target with more{}",
+                   request.headDim, request.valueHeadDim,
+                   target.sharedBytesPerBlock, target.arch,
+                   target.maxRegistersPerThread,
                    request.stages > 1 || request.warps > 0
                        ? ", or leave stages and warps to be chosen"
-                       : "");
+                       : ", or target cpu");
 }
 } // namespace
 

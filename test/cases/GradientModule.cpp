@@ -96,8 +96,11 @@ std::string GradientJudge::judge(const GradientCase &test, Gradients result,
   if (!report.ok)
     return test.name + ": " + report.why;
   for (int n = 0; n < 3; ++n)
-    if (report.rmsUnfused[n] > 0)
-      worst = std::max(worst, report.rmsError[n] / report.rmsUnfused[n]);
+    if (double ratio = report.rmsError[n] / report.rmsUnfused[n];
+        report.rmsUnfused[n] > 0 && ratio > worst) {
+      worst = ratio;
+      worstName = test.name + ": " + report.summary();
+    }
   if (test.expect)
     if (std::string wrong = test.expect(test.problem, result); !wrong.empty())
       return test.name + ": " + wrong;

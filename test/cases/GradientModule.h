@@ -39,10 +39,13 @@ public:
                     reference::Gradients result, bool comparesBits = true);
   /// The largest rms(error) / rms(unfused error) so far.
   double worstRatio() const { return worst; }
+  /// The name of the case that had it.
+  const std::string &worstCase() const { return worstName; }
 
 private:
   std::map<std::string, reference::Gradients> earlier;
   double worst = 0;
+  std::string worstName;
 };
 
 bool sameBits(const reference::Gradients &a, const reference::Gradients &b);

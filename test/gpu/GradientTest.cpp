@@ -50,7 +50,7 @@ void check(const std::string &arch, std::vector<GradientCase> tests) {
   std::cout << "backward " << arch << ": " << tests.size() << " cases, "
             << wrong.size() << " wrong, " << seconds.count()
             << " s, largest rms error " << judge.worstRatio()
-            << " of the unfused" << std::endl;
+            << " of the unfused (" << judge.worstCase() << ")" << std::endl;
 }
 } // namespace
 

@@ -104,7 +104,7 @@ static cl::opt<std::string>
         cl::value_desc("name"), cl::cat(tools::category()));
 
 static cl::opt<bool> backward("backward",
-                              cl::desc("Gradients (on the CPU, so far)"),
+                              cl::desc("Gradients instead of attention"),
                               cl::cat(tools::category()));
 static cl::opt<bool> deterministic(
     "deterministic",

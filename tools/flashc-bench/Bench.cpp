@@ -144,20 +144,21 @@ llvm::Expected<Bench::Times> Bench::runOne(const Cell &cell,
   return Times{*ms, first};
 }
 
-void Bench::print(const Cell &cell, const std::string &impl, Times times) {
+void flashc::printLine(const Cell &cell, const std::string &impl,
+                       llvm::StringRef direction, double ms, double first,
+                       double flops, tools::ProgressBar *bar) {
   if (bar)
     bar->clear();
   auto field = [](const std::string &text) {
     return text.find(',') == text.npos ? text : '"' + text + '"';
   };
-  std::cout << fmt::format("{},{},fwd,{},{},{},{},{},{:.4f},{:.1f},{:.2f},{},"
+  std::cout << fmt::format("{},{},{},{},{},{},{},{},{:.4f},{:.1f},{:.2f},{},"
                            "{},{},{}\n",
-                           impl, cell.dtype, cell.dim, cell.length,
-                           cell.batch(), cell.heads,
-                           int(llvm::StringRef(cell.mask) == "causal"),
-                           times.ms, cell.flops() / times.ms / 1e9, times.first,
-                           cell.valueDim, cell.kvHeads, field(cell.mask),
-                           field(cell.score))
+                           impl, cell.dtype, direction.str(), cell.dim,
+                           cell.length, cell.batch(), cell.heads,
+                           int(llvm::StringRef(cell.mask) == "causal"), ms,
+                           flops / ms / 1e9, first, cell.valueDim, cell.kvHeads,
+                           field(cell.mask), field(cell.score))
             << std::flush;
   if (bar)
     bar->draw();
@@ -193,7 +194,7 @@ llvm::Error Bench::run(const Cell &cell, const std::vector<Tiles> &candidates,
         return timed.takeError();
       times = *timed;
     }
-    print(cell, impl, times);
+    printLine(cell, impl, "fwd", times.ms, times.first, cell.flops(), bar);
   }
   return llvm::Error::success();
 }

@@ -35,6 +35,12 @@ inline constexpr llvm::StringLiteral kHeader =
     "impl,dtype,dir,hdim,seqlen,batch,heads,causal,ms,tflops,first_call_s,"
     "hdim_v,kv_heads,mask,score";
 
+/// One line of the output. `first` is in seconds, NaN where it was not taken;
+/// `flops` those of a launch. The bar, if any, is drawn behind it.
+void printLine(const Cell &cell, const std::string &impl,
+               llvm::StringRef direction, double ms, double first, double flops,
+               tools::ProgressBar *bar);
+
 class Bench {
 public:
   /// `tuned`, if given, has schedules for "auto".
@@ -68,7 +74,6 @@ private:
   /// The arrays of the cell's type, with room for it.
   llvm::Expected<Arrays *> prepare(const Cell &cell);
   void note(const std::string &text);
-  void print(const Cell &cell, const std::string &impl, Times times);
 
   const Device &device;
   std::string arch;

@@ -9,7 +9,7 @@
 // of each cell are timed and the fastest is stored.
 //
 //===----------------------------------------------------------------------===//
-#include "Bench.h"
+#include "Backward.h"
 
 #include "flashc/Conversion/AttnToTile/ScheduleAttr.h"
 #include "flashc/Support/Error.h"
@@ -65,6 +65,13 @@ static cl::opt<bool> listOnly("list", cl::cat(category),
 static cl::opt<bool> check("check", cl::cat(category),
                            cl::desc("Compare each result with the fp64 oracle "
                                     "on a sample of rows"));
+
+static cl::opt<bool> backward("backward", cl::cat(category),
+                              cl::desc("Time gradients, on what a forward "
+                                       "makes of each cell"));
+static cl::opt<bool>
+    deterministic("deterministic", cl::cat(category),
+                  cl::desc("With --backward: the same bits in every run"));
 
 static cl::opt<std::string>
     tunedPath("tuned", cl::cat(category),
@@ -139,7 +146,8 @@ llvm::Expected<std::vector<Cell>> gridCells() {
   return cells;
 }
 
-llvm::Error runGrid(Bench &bench, const std::vector<Cell> &cells,
+template <typename B>
+llvm::Error runGrid(B &bench, const std::vector<Cell> &cells,
                     const std::vector<Tiles> &candidates) {
   std::cout << kHeader.str() << "\n";
   tools::ProgressBar bar(int64_t(cells.size()), "cells");
@@ -152,7 +160,8 @@ llvm::Error runGrid(Bench &bench, const std::vector<Cell> &cells,
 }
 
 /// After each cell's lines comes one that says `end`.
-llvm::Error runStdin(Bench &bench, const std::vector<Tiles> &candidates) {
+template <typename B>
+llvm::Error runStdin(B &bench, const std::vector<Tiles> &candidates) {
   for (std::string line; std::getline(std::cin, line);) {
     llvm::Expected<Cell> cell = parseCell(line);
     if (!cell)
@@ -187,7 +196,13 @@ llvm::Error runTune(Bench &bench, const std::vector<Cell> &cells,
 }
 
 /// Before minutes are spent: whether the flags go together.
-llvm::Error checkTuneFlags() {
+llvm::Error checkFlags() {
+  if (deterministic && !backward)
+    return makeError("--deterministic is for gradients, but --backward is not "
+                     "given; give it or leave the flag out");
+  if (backward && (tuneFlag || !tunedPath.empty() || check))
+    return makeError("--backward times gradients, but --tune, --tuned and "
+                     "--check are for forwards so far; leave these out");
   if (!tuneFlag)
     return llvm::Error::success();
   if (tunedPath.empty() && !listOnly)
@@ -257,7 +272,7 @@ llvm::Error benchMain() {
   llvm::Expected<std::vector<Cell>> cells = gridCells();
   if (!cells)
     return cells.takeError();
-  if (llvm::Error error = checkTuneFlags())
+  if (llvm::Error error = checkFlags())
     return error;
   llvm::Expected<TunedSchedules> tuned = readTuned();
   if (!tuned)
@@ -269,6 +284,11 @@ llvm::Error benchMain() {
     return device.takeError();
   llvm::errs() << "# " << (*device)->name() << " sms=" << (*device)->smCount()
                << " arch=" << arch << "\n";
+  if (backward) {
+    BackwardBench gradients(**device, arch, deterministic);
+    return fromStdin ? runStdin(gradients, candidates)
+                     : runGrid(gradients, *cells, candidates);
+  }
   Bench bench(**device, arch, check, tunedPath.empty() ? nullptr : &*tuned);
   if (tuneFlag)
     return runTune(bench, *cells, *tuned);

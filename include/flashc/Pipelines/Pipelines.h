@@ -30,9 +30,8 @@ struct PipelineOptions {
   /// Length of the problems that the schedule is chosen for; 0: 4096. Any
   /// length runs.
   int64_t length = 0;
-  /// Gradients instead of attention (the CPU only, so far): those of the
-  /// captures with these numbers too; with dLSE beside dO; the same bits in
-  /// every run.
+  /// Gradients instead of attention: those of the captures with these numbers
+  /// too; with dLSE beside dO; the same bits in every run.
   bool backward = false;
   std::vector<int64_t> gradients;
   bool lseGradient = false, deterministic = false;

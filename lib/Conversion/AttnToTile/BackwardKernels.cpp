@@ -109,9 +109,10 @@ SmallVector<Value> BackwardBuilder::buildStep(const KeyBlock &keys, Value head,
   QueryBlock queries = k.loadQueries(k.batch, head, firstRow);
   Pair pair = k.buildPair(queries, keys);
   SmallVector<Value> next(carried);
-  next[1] = dot(k.cast(pair.probs, k.element), queries.outputGradient,
-                carried[1], /*transposeA=*/false);
+  Value probs = k.cast(pair.probs, k.element);
   Value gradient = k.cast(pair.scoreGradient, k.element);
+  next[1] =
+      dot(probs, queries.outputGradient, carried[1], /*transposeA=*/false);
   next[0] = dot(gradient, queries.query, carried[0], /*transposeA=*/false);
   if (!k.op.getDeterministic()) {
     Value ofQueries =

@@ -76,6 +76,10 @@ LogicalResult KernelConverter::storeForProducts(Operation *op, Value tile) {
 }
 
 LogicalResult KernelConverter::convertDot(tile::DotOp op) {
+  if (getElementTypeOrSelf(op.getRhs().getType()).isF32())
+    return op.emitOpError("multiplies tiles of f32, but shared memory and the "
+                          "tensor cores take f16 and bf16; convert the "
+                          "elements first");
   Value rhs = buffers.lookup(op.getRhs());
   if (!rhs)
     return op.emitOpError("reads its right operand from shared memory, but it "
@@ -89,7 +93,7 @@ LogicalResult KernelConverter::convertDot(tile::DotOp op) {
   if (!lhs)
     return op.emitOpError("reads its left operand from shared memory, but it "
                           "is neither loaded nor computed by a 'tile.map'");
-  if (stored.erase(op.getLhs()))
+  if (needsBuffer && stored.erase(op.getLhs()))
     warp::BarrierOp::create(builder, op.getLoc());
   auto multiply = [&](bool guarded) -> Value {
     return warp::MmaOp::create(builder, op.getLoc(), lhs, rhs,

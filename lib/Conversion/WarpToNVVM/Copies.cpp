@@ -28,15 +28,8 @@ void KernelEmitter::emitAlloc(warp::AllocOp op) {
 }
 
 void KernelEmitter::emitChannel(warp::ChannelOp op) {
-  Channel channel = {gep(shared, op.getOffset().value_or(0)), op,
-                     channels.size()};
-  if (!isa<warp::KernelOp>(op->getParentOp())) {
-    const View &view = views[op.getView()];
-    channel.own = threadAddress(
-        view, headAddress(view, op.getBatch(), op.getHead()),
-        cast<warp::ChannelType>(op.getChannel().getType()).getBufferType());
-  }
-  channels[op.getChannel()] = channel;
+  channels[op.getChannel()] = {gep(shared, op.getOffset().value_or(0)), op,
+                               channels.size()};
 }
 
 Value KernelEmitter::slot(const Channel &channel, Value block) {
@@ -63,6 +56,32 @@ void KernelEmitter::waitForCopies(int64_t pending) {
   NVVM::Barrier0Op::create(b);
 }
 
+// This thread's place in row 0 of a channel's head, for a put. In a loop beside
+// the channel one pointer a channel lives, which LLVM must not take apart again
+// into base and offset; all else is made anew. A channel that is opened in a
+// loop has its head from there: registers are shorter still, and the head's
+// copy keeps LLVM from hoisting what follows from it.
+Value KernelEmitter::channelAddress(warp::PutOp put, const Channel &channel) {
+  warp::ChannelOp from = channel.op;
+  const View &view = views[from.getView()];
+  auto type =
+      cast<warp::ChannelType>(from.getChannel().getType()).getBufferType();
+  if (!isa<warp::KernelOp>(from->getParentOp())) {
+    Value head = inlineAsm(b.getI32Type(), "mov.b32 $0, $1;", "=r,r",
+                           toI32(scalar(from.getHead())));
+    Value offset = headOffset(view, scalar(from.getBatch()), toIndex(head));
+    return threadAddress(view, elementAddress(view, offset), type);
+  }
+  auto make = [&] {
+    Value address = threadAddress(
+        view, headAddress(view, from.getBatch(), from.getHead()), type);
+    return inlineAsm(address.getType(), "mov.b64 $0, $1;", "=l,l", address);
+  };
+  if (isa<warp::KernelOp>(put->getParentOp()))
+    return make();
+  return atEntry(fmt::format("channel{}", channel.id), make);
+}
+
 void KernelEmitter::emitPut(warp::PutOp op) {
   const Channel channel = channels[op.getChannel()];
   warp::ChannelOp from = channel.op;
@@ -79,19 +98,7 @@ void KernelEmitter::emitPut(warp::PutOp op) {
     Value limit =
         from.getLimit() ? toI32(scalar(from.getLimit())) : view.sizes[2];
     Value start = headAddress(view, from.getBatch(), from.getHead());
-    // In a loop, one pointer a channel lives, which LLVM must not take apart
-    // again into base and offset; all else is made anew.
-    auto make = [&] {
-      Value address = threadAddress(
-          view, headAddress(view, from.getBatch(), from.getHead()),
-          type.getBufferType());
-      return inlineAsm(address.getType(), "mov.b64 $0, $1;", "=l,l", address);
-    };
-    Value own = channel.own;
-    if (!own)
-      own = isa<warp::KernelOp>(op->getParentOp())
-                ? make()
-                : atEntry(fmt::format("channel{}", channel.id), make);
+    Value own = channelAddress(op, channel);
     copyTileIn(view, start, own, row, limit, slot(channel, op.getBlock()),
                type.getBufferType());
   });

@@ -45,7 +45,6 @@ struct Channel {
   mlir::Value base; // shared address of slot 0
   warp::ChannelOp op;
   size_t id = 0;
-  mlir::Value own = {}; // in a loop: this thread's place in the head's row 0
 };
 
 /// Tiles that are on their way from the producer to the consumers.
@@ -174,6 +173,7 @@ private:
   void emitAlloc(warp::AllocOp op);
   void emitChannel(warp::ChannelOp op);
   void emitPut(warp::PutOp op);
+  Value channelAddress(warp::PutOp put, const Channel &channel);
   void emitGet(warp::GetOp op);
   void emitCopyIn(warp::CopyInOp op);
   void emitCopyOut(warp::CopyOutOp op);

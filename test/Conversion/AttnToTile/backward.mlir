@@ -29,15 +29,15 @@
 // CHECK-DAG:         %[[QT:.+]] = tile.load %[[Q]][%[[B]], %[[HEAD]], %[[I0]]]
 // CHECK-DAG:         %[[DOT:.+]] = tile.load %[[DO]][%[[B]], %[[HEAD]], %[[I0]]]
 // CHECK-DAG:         %[[LSET:.+]] = tile.load %[[LSE]][%[[B]], %[[HEAD]], %[[I0]]] : {{.+}} -> tensor<1x32xf32>
-// CHECK-DAG:         %[[DT:.+]] = tile.load %[[DELTA]][%[[B]], %[[HEAD]], %[[I0]]] : {{.+}} -> tensor<1x32xf32>
 // CHECK:             %[[S:.+]] = tile.dot %[[KT]], %[[QT]] {{.+}} transpose_b : {{.+}} -> tensor<64x32xf32>
 // CHECK:             %[[M:.+]] = tile.mask %[[S]] at(%[[I0]], %[[J0]]) transposed {{.+}} sets([#[[SET]]])
 // CHECK:             %[[P:.+]] = tile.probs %[[M]], %[[LSET]] base(e) scale(1.250000e-01)
+// CHECK:             %[[DT:.+]] = tile.load %[[DELTA]][%[[B]], %[[HEAD]], %[[I0]]] : {{.+}} -> tensor<1x32xf32>
 // CHECK:             %[[DP:.+]] = tile.dot %[[VT]], %[[DOT]] {{.+}} transpose_b
 // CHECK:             %[[DS:.+]] = tile.probs_gradient %[[P]], %[[DP]], %[[DT]] guarded
 // CHECK:             %[[P16:.+]] = tile.map ins(%[[P]]
-// CHECK:             %[[DV1:.+]] = tile.dot %[[P16]], %[[DOT]] acc(%[[DVA]]) guarded
 // CHECK:             %[[DS16:.+]] = tile.map ins(%[[DS]]
+// CHECK:             %[[DV1:.+]] = tile.dot %[[P16]], %[[DOT]] acc(%[[DVA]]) guarded
 // CHECK:             %[[DK1:.+]] = tile.dot %[[DS16]], %[[QT]] acc(%[[DKA]]) guarded
 // CHECK:             %[[DQT:.+]] = tile.dot %[[DS16]], %[[KT]] acc(%{{.+}}) transpose_a guarded : {{.+}} -> tensor<32x64xf32>
 // CHECK:             tile.accumulate %[[DQT]], %[[DQ]][%[[B]], %[[HEAD]], %[[I0]]] :
@@ -66,8 +66,8 @@ func.func @bwd(%q: tensor<?x?x32x64xf16>, %k: tensor<?x?x8x64xf16>, %v: tensor<?
 !t = tensor<?x?x?x40xf32>
 !rows = tensor<?x?x?xf32>
 
-// The gradient of LSE is taken from D; without a mask no product is guarded; deterministic sums of dQ are ordered. Keys past a
-// batch's length are not read. f32 tiles are not rounded.
+// The gradient of LSE is taken from D; without a mask no product is guarded; deterministic, dQ has a loop of its own over keys.
+// Keys past a batch's length are not read. f32 tiles are not rounded.
 // CHECK-LABEL: tile.kernel @plain_delta(
 // CHECK-SAME:    {tile.argument = "dlse"}
 // CHECK:         %[[D:.+]] = tile.reduce add
@@ -79,8 +79,16 @@ func.func @bwd(%q: tensor<?x?x32x64xf16>, %k: tensor<?x?x8x64xf16>, %v: tensor<?
 // CHECK:         tile.load %{{.+}} limit(%{{.+}}) : {{.+}} -> tensor<64x48xf32>
 // CHECK-NOT:     arith.truncf
 // CHECK:         tile.dot %{{.+}} acc(%{{.+}}) : tensor<64x32xf32>, tensor<32x48xf32> -> tensor<64x48xf32>
-// CHECK:         tile.dot %{{.+}} acc(%{{.+}}) transpose_a : tensor<64x32xf32>, tensor<64x48xf32> -> tensor<32x48xf32>
-// CHECK:         tile.accumulate {{.+}} ordered
+// CHECK-NOT:     tile.accumulate
+// CHECK-LABEL: tile.kernel @plain_dq(
+// CHECK-SAME:    {tile.argument = "dq", tile.output}
+// CHECK-SAME:    blocks = [0, 2], rows = 64>
+// CHECK:         %[[LSE:.+]] = tile.load %{{.+}} -> tensor<64xf32>
+// CHECK:         scf.for {{.+}} iter_args(%[[DQ:.+]] = %{{.+}}) -> (tensor<64x48xf32>)
+// CHECK:           %[[S:.+]] = tile.dot %{{.+}} transpose_b : tensor<64x48xf32>, tensor<32x48xf32> -> tensor<64x32xf32>
+// CHECK:           %[[M:.+]] = tile.mask %[[S]] at({{.+}}) symbols
+// CHECK:           tile.probs %[[M]], %[[LSE]] {{.+}} tensor<64xf32>
+// CHECK:           tile.dot %{{.+}} acc(%[[DQ]]) : tensor<64x32xf32>, tensor<32x48xf32> -> tensor<64x48xf32>
 func.func @plain(%q: !t, %o: !t, %lse: !rows, %do: !t, %dlse: !rows, %n: tensor<?xi32>) -> (!t, !t, !t) {
   %dq, %dk, %dv = attn.backward %q, %q, %q, %o, %lse, %do dlse(%dlse : !rows) kv_lengths(%n : tensor<?xi32>) deterministic
       : !t, !t, !t, !t, !rows, !t -> (!t, !t, !t)

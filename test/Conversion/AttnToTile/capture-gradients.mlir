@@ -37,14 +37,15 @@ func.func @bias(%q: !t, %bias: tensor<?x?x?xf32> {attn.name = "bias"}) -> !t {
 !t = tensor<?x?x?x64xf16>
 !rows = tensor<?x?x?xf32>
 
-// A slope for each head: rows are summed up over all queries, and added once for each head, in order.
+// A slope for each head: rows are summed up over all queries, and added once for each head.
 // CHECK-LABEL: tile.kernel @slopes_backward(
 // CHECK-SAME:    %[[SUM:[^:]+]]: memref<?x?x?xf32, {{[^{]+}} {tile.argument = "dcapture0_sum", tile.output, tile.workspace = ["batch", "kv_heads", "capture 0"], tile.zeroed})
 // CHECK:         scf.for
 // CHECK:           %[[R:.+]]:3 = scf.for {{.+}} iter_args(%{{.+}} = %{{.+}}, %{{.+}} = %{{.+}}, %[[ROWS:.+]] = %{{.+}}) -> (tensor<64x64xf32>, tensor<64x64xf32>, tensor<64xf32>)
 // CHECK-NOT:         tile.scatter
-// CHECK:             tile.reduce add %{{.+}} init(%[[ROWS]]) : tensor<64x32xf32>, tensor<64xf32>
-// CHECK:           tile.scatter add ins(%[[R]]#2 : tensor<64xf32>) at(%{{.+}}) ordered to %[[SUM]]
+// CHECK:             tile.reduce add %{{.+}} init(%[[ROWS]]) deferred : tensor<64x32xf32>, tensor<64xf32>
+// CHECK:           %[[WHOLE:.+]] = tile.collect %[[R]]#2
+// CHECK:           tile.scatter add ins(%[[WHOLE]] : tensor<64xf32>) at(%{{.+}}) to %[[SUM]]
 // CHECK-LABEL: tile.kernel @slopes_backward_dq(
 // CHECK-NOT:   tile.kernel @slopes_backward_dcapture0(
 // CHECK-LABEL: tile.kernel @slopes_backward_dcapture0_sum(
@@ -71,7 +72,7 @@ func.func @slopes(%q: !t, %slopes: tensor<?xbf16>) -> !t {
 
 // A table by distance: every element of a pair's block is added by itself. Indices outside mean the ends, as they do where it is read.
 // CHECK-LABEL: tile.kernel @relative_backward(
-// CHECK:         tile.scatter add ins(%{{.+}}, %{{.+}} : tensor<64x32xf32>, tensor<64x32xf32>) at(%{{.+}}, %{{.+}}) ordered to
+// CHECK:         tile.scatter add ins(%{{.+}}, %{{.+}} : tensor<64x32xf32>, tensor<64x32xf32>) at(%{{.+}}, %{{.+}}) to
 // CHECK-NEXT:    ^bb0(%[[X:.+]]: f32, %{{.+}}: f32, %[[J:.+]]: index, %[[I:.+]]: index):
 // CHECK-DAG:       %[[D:.+]] = arith.subi %[[J]], %[[I]]
 // CHECK:           %[[LOW:.+]] = arith.minsi %[[D]]

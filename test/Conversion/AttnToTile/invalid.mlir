@@ -54,10 +54,10 @@ func.func @element(%q: tensor<1x8x1x64xf32>) -> tensor<1x8x1x64xf32> {
 
 // -----
 
-!t = tensor<1x8x1x64xf16>
+!t = tensor<1x8x1x64xf32>
 !rows = tensor<1x1x8xf32>
 func.func @gradients_on_a_gpu(%q: !t, %lse: !rows) -> (!t, !t, !t) {
-  // expected-error @+1 {{gradients are compiled for target cpu only, but the target is sm_80; use cpu}}
+  // expected-error @+1 {{element type f32 is not supported on sm_80, whose tensor cores take f16 and bf16; use one of these or target cpu}}
   %dq, %dk, %dv = attn.backward %q, %q, %q, %q, %lse, %q : !t, !t, !t, !t, !rows, !t -> (!t, !t, !t)
   return %dq, %dk, %dv : !t, !t, !t
 }

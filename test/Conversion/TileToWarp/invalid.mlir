@@ -4,8 +4,10 @@
 #schedule = #tile.schedule<q = 64, kv = 64, stages = 1, warps = 4, q_in_registers = false, sram = 101376>
 tile.kernel @f32(%q: !view) attributes {schedule = #schedule} {
   %b, %h, %i = tile.program
-  // expected-error @+1 {{'tile.load' op buffer holds f16 or bf16, but this one holds 'f32'; convert the elements first}}
+  %z = arith.constant dense<0.0> : tensor<64x64xf32>
   %qt = tile.load %q[%b, %h, %i] : !view -> tensor<64x64xf32>
+  // expected-error @+1 {{'tile.dot' op multiplies tiles of f32, but shared memory and the tensor cores take f16 and bf16; convert the elements first}}
+  %s = tile.dot %qt, %qt acc(%z) transpose_b : tensor<64x64xf32>, tensor<64x64xf32> -> tensor<64x64xf32>
   tile.return
 }
 
@@ -74,10 +76,13 @@ tile.kernel @too_large(%q: !view) attributes {schedule = #schedule} {
 
 // -----
 
-!view = memref<?x?x?x64xf16, strided<[?, ?, ?, 1], offset: ?>>
+!view = memref<?x?x?x64xf32, strided<[?, ?, ?, 1], offset: ?>>
 #schedule = #tile.schedule<q = 64, kv = 64, stages = 1, warps = 4, q_in_registers = false, sram = 101376>
-// expected-error @+1 {{has a grid of its own, but kernels on the warp level have a program for each query block; run this one on the CPU}}
-tile.kernel @grid(%q: !view) attributes {grid = #tile.grid<batch = [], heads = [], blocks = [], rows = 64>, schedule = #schedule} {
+tile.kernel @ordered(%sums: !view {tile.output}) attributes {grid = #tile.grid<batch = [0, 0], heads = [0, 1], blocks = [0, 2], rows = 64>, schedule = #schedule} {
+  %b, %h, %i = tile.program
+  %x = tile.load %sums[%b, %h, %i] : !view -> tensor<64x64xf32>
+  // expected-error @+1 {{'tile.accumulate' op adds in the order of the blocks, but the blocks of a GPU's grid add in any; leave out 'deterministic', or use target cpu}}
+  tile.accumulate %x, %sums[%b, %h, %i] ordered : tensor<64x64xf32>, !view
   tile.return
 }
 
@@ -85,9 +90,40 @@ tile.kernel @grid(%q: !view) attributes {grid = #tile.grid<batch = [], heads = [
 
 !view = memref<?x?x?xf32, strided<[?, ?, 1], offset: ?>>
 #schedule = #tile.schedule<q = 64, kv = 64, stages = 1, warps = 4, q_in_registers = false, sram = 101376>
-tile.kernel @row_values(%q: memref<?x?x?x64xf16, strided<[?, ?, ?, 1], offset: ?>>, %lse: !view) attributes {schedule = #schedule} {
+tile.kernel @limited(%rows: !view, %end: memref<1xi32>) attributes {grid = #tile.grid<batch = [0, 0], heads = [0, 1], blocks = [0, 2], rows = 64>, schedule = #schedule} {
   %b, %h, %i = tile.program
-  // expected-error @+1 {{'tile.load' op has no form on the warp level, which knows products with B transposed, blocks of rows and values for each row; run this kernel on the CPU}}
-  %x = tile.load %lse[%b, %h, %i] : !view -> tensor<64xf32>
+  // expected-error @+1 {{'tile.load' op loads f32 up to a limit, but on the warp level such loads end with their view; drop the limit}}
+  %x = tile.load %rows[%b, %h, %i] limit(%h) : !view -> tensor<64xf32>
+  tile.return
+}
+
+// -----
+
+#schedule = #tile.schedule<q = 64, kv = 64, stages = 1, warps = 8, q_in_registers = false, sram = 101376>
+tile.kernel @split_rows(%rows: memref<?x?x?xf32, strided<[?, ?, 1], offset: ?>>) attributes {grid = #tile.grid<batch = [0, 0], heads = [0, 1], blocks = [0, 2], rows = 64>, schedule = #schedule} {
+  %p = arith.constant dense<0.0> : tensor<64x64xf32>
+  %z = arith.constant dense<0.0> : tensor<64xf32>
+  // expected-error @+1 {{'tile.reduce' op sums rows, but 8 warps have fewer than 16 rows each of 'tensor<64x64xf32>'; use larger blocks or fewer warps}}
+  %l = tile.reduce add %p init(%z) : tensor<64x64xf32>, tensor<64xf32>
+  tile.return
+}
+
+// -----
+
+#schedule = #tile.schedule<q = 64, kv = 64, stages = 1, warps = 4, q_in_registers = false, sram = 101376>
+tile.kernel @two_heights(%rows: memref<?x?x?xf32, strided<[?, ?, 1], offset: ?>>) attributes {grid = #tile.grid<batch = [0, 0], heads = [0, 1], blocks = [0, 2], rows = 64>, schedule = #schedule} {
+  %b, %h, %i = tile.program
+  %c = tile.load %rows[%b, %h, %i] : memref<?x?x?xf32, strided<[?, ?, 1], offset: ?>> -> tensor<1x64xf32>
+  %x = arith.constant dense<0.0> : tensor<64x64xf32>
+  %y = arith.constant dense<0.0> : tensor<128x64xf32>
+  %u = tile.map ins(%x, %c : tensor<64x64xf32>, tensor<1x64xf32>) -> tensor<64x64xf32> {
+  ^bb0(%a: f32, %d: f32):
+    tile.yield %d : f32
+  }
+  // expected-error @+1 {{'tile.map' op meets column values with a tile of 128 rows, but another map does with 64; use one block size for both}}
+  %v = tile.map ins(%y, %c : tensor<128x64xf32>, tensor<1x64xf32>) -> tensor<128x64xf32> {
+  ^bb0(%a: f32, %d: f32):
+    tile.yield %d : f32
+  }
   tile.return
 }

@@ -512,7 +512,7 @@ func.func @f(%o: !warp.fragment<128x64xf16>) {
 // -----
 
 func.func @f(%a: !warp.buffer<128x64xf16, 64>, %b: !warp.buffer<64x64xf16, 64>, %c: !warp.fragment<128x64xf32>) {
-  // expected-error @+1 {{'warp.mma' op is guarded by weights in registers and a plain B, but the left tile is '!warp.buffer<128x64xf16, 64>'; leave out guarded}}
-  %0 = warp.mma %a, %b acc(%c) guarded : !warp.buffer<128x64xf16, 64>, !warp.buffer<64x64xf16, 64> -> !warp.fragment<128x64xf32>
+  // expected-error @+1 {{'warp.mma' op is guarded with a plain B, but it has transpose_b; leave out one of them}}
+  %0 = warp.mma %a, %b acc(%c) transpose_b guarded : !warp.buffer<128x64xf16, 64>, !warp.buffer<64x64xf16, 64> -> !warp.fragment<128x64xf32>
   return
 }

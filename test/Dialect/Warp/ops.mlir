@@ -88,6 +88,39 @@ func.func @compute(%q: !warp.buffer<128x64xf16, 64>, %k: !warp.buffer<64x64xf16,
   return
 }
 
+// CHECK-LABEL: warp.kernel @sums(
+// CHECK-SAME:    grid = array<i64: 0, 0, 0, 1, 1, 2>
+warp.kernel @sums(%sums: memref<?x?x?x64xf32, strided<[?, ?, ?, 1], offset: ?>>, %rows: memref<?x?x?xf32, strided<[?, ?, 1], offset: ?>>,
+                  %flat: memref<?x?x?xf32, strided<[?, ?, 1], offset: ?>>, %sq: index) attributes {
+    grid = array<i64: 0, 0, 0, 1, 1, 2>, q_block = 64 : i64, warps = 8 : i64} {
+  %b, %h, %row = warp.program
+  // CHECK: warp.load_values %{{.+}}[%{{.+}}, %{{.+}}, %{{.+}}] : {{.+}} -> !warp.fragment<1x64xf32, of 128>
+  %lse = warp.load_values %rows[%b, %h, %row] : memref<?x?x?xf32, strided<[?, ?, 1], offset: ?>> -> !warp.fragment<1x64xf32, of 128>
+  // CHECK: %[[SUM:.+]] = warp.load_sums
+  %sum = warp.load_sums %sums[%b, %h, %row] : memref<?x?x?x64xf32, strided<[?, ?, ?, 1], offset: ?>> -> !warp.fragment<64x64xf32>
+  // CHECK: warp.add_sums %[[SUM]] to %{{.+}}[%{{.+}}, %{{.+}}, %{{.+}}]
+  warp.add_sums %sum to %sums[%b, %h, %row] : !warp.fragment<64x64xf32>, memref<?x?x?x64xf32, strided<[?, ?, ?, 1], offset: ?>>
+  %x = warp.fill 0.000000e+00 : f32 -> !warp.fragment<128x64xf32>
+  // CHECK: warp.map ins(%{{.+}}, %[[LSE:.+]] : !warp.fragment<128x64xf32>, !warp.fragment<1x64xf32, of 128>)
+  %y = warp.map ins(%x, %lse : !warp.fragment<128x64xf32>, !warp.fragment<1x64xf32, of 128>) -> !warp.fragment<128x64xf32> {
+  ^bb0(%u: f32, %v: f32):
+    %w = arith.subf %u, %v : f32
+    warp.yield %w : f32
+  }
+  // CHECK: warp.scatter add ins(%{{.+}} : !warp.fragment<128x64xf32>) at(%{{.+}}, %{{.+}}) to
+  warp.scatter add ins(%x : !warp.fragment<128x64xf32>) at(%row, %b) to %flat : memref<?x?x?xf32, strided<[?, ?, 1], offset: ?>> {
+  ^bb0(%v: f32, %j: index, %i: index):
+    %inside = arith.cmpi slt, %i, %sq : index
+    warp.yield %inside, %v, %b, %h, %j : i1, f32, index, index, index
+  }
+  // CHECK: %[[DS:.+]] = warp.alloc
+  %ds = warp.alloc : !warp.buffer<128x64xf16, 64>
+  %k = warp.alloc : !warp.buffer<128x64xf16, 64>
+  // CHECK: warp.mma %[[DS]], %{{.+}} acc(%{{.+}}) transpose_a guarded :
+  %dq = warp.mma %ds, %k acc(%sum) transpose_a guarded : !warp.buffer<128x64xf16, 64>, !warp.buffer<128x64xf16, 64> -> !warp.fragment<64x64xf32>
+  warp.return
+}
+
 !rows = memref<?x?x?x128xf16, strided<[?, ?, ?, 1], offset: ?>>
 
 // CHECK-LABEL: warp.kernel @roles(

@@ -166,7 +166,7 @@ TEST_CASE("element types that a target lacks are refused by name") {
         "head dim 257 is outside 1 to 256; split or pad the heads");
 }
 
-TEST_CASE("gradients: blocks that fit a core's L2, and no GPU yet") {
+TEST_CASE("gradients: blocks that fit a core's L2") {
   TargetInfo cpu = target("cpu");
   ScheduleRequest r = request(64, 64);
   r.isBackward = true;
@@ -178,8 +178,32 @@ TEST_CASE("gradients: blocks that fit a core's L2, and no GPU yet") {
   r.tiles = "512x512";
   CHECK(shape(r, cpu).find("more than the 1048576 of cpu") !=
         std::string::npos);
-  r.tiles = "auto";
-  CHECK(shape(r, target("sm_90a")) ==
-        "gradients are compiled for target cpu only, but the target is sm_90a; "
-        "use cpu");
+}
+
+TEST_CASE("gradients on a GPU: keys are rows, and everything fits") {
+  ScheduleRequest r = request(128, 128);
+  r.isBackward = true;
+  CHECK(shape(r, target("sm_80")) == "64x128 8");
+  CHECK(shape(r, target("sm_90a")) == "64x128 8");
+  for (const char *arch : {"sm_75", "sm_80", "sm_86", "sm_90a"})
+    for (int64_t d = 1; d <= 256; ++d) {
+      r = request(d, d);
+      r.isBackward = true;
+      TargetInfo gpu = target(arch);
+      INFO(arch << " d " << d);
+      if (gpu.sm == 75 && d > 224) { // 64 KiB are too few
+        CHECK(shape(r, gpu).find("no tile fits the gradients") == 0);
+        continue;
+      }
+      auto s = chooseSchedule(r, gpu);
+      REQUIRE(bool(s));
+      CHECK(s->sharedBytes <= gpu.sharedBytesPerBlock);
+      CHECK(s->registersEstimate <= 255);
+      // Warps that share rows deal all columns among themselves.
+      int64_t columns = getBackwardColumns(d, s->q, s->kv, s->warps);
+      int64_t parts =
+          std::max({16 * s->warps / s->q, 16 * s->warps / s->kv, int64_t(1)});
+      CHECK(columns >= d);
+      CHECK(columns % (16 * parts) == 0);
+    }
 }

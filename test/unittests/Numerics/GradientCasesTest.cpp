@@ -36,6 +36,37 @@ TEST_CASE("cpu backward case 7: NaN and infinity where nobody looks") {
   runCases("case 7:", 11);
 }
 TEST_CASE("cpu backward case 8: a bias as a mask") { runCases("case 8:", 3); }
+// LSE = -3.4e38 + log N is -3.4e38 in f32: what is recomputed from it is 1 for
+// each key, not 1 / N (docs/decisions/018).
+TEST_CASE(
+    "cpu backward case 8: a bias of -3.4e38 on a whole row leaves P = 1") {
+  Random random(8);
+  AttentionProblem p;
+  p.scale = 0.125;
+  p.q = HostTensor::dense(Element::F16, {1, 1, 24, 64}, p.layout);
+  p.k = p.v = HostTensor::dense(Element::F16, {1, 1, 40, 64}, p.layout);
+  for (HostTensor *t : {&p.q, &p.k, &p.v})
+    fillNormal(*t, random);
+  addScoreFunction(p, ScoreKind::KeyBias, random, /*staticHeads=*/false);
+  for (float &bias : p.captures[0].data)
+    bias = -3.4e38f;
+  GradientCase test;
+  test.name = "lost log N";
+  test.problem = gradientOf(std::move(p), random);
+  for (float lse : test.problem.lse)
+    REQUIRE(lse == -3.4e38f);
+  GradientHarness harness;
+  Gradients result = llvm::cantFail(harness.run(test));
+  for (int64_t c = 0; c < 64; ++c) {
+    double sum = 0, size = 0;
+    for (int64_t i = 0; i < 24; ++i) {
+      sum += test.problem.dO.get(0, 0, i, c);
+      size += std::fabs(test.problem.dO.get(0, 0, i, c));
+    }
+    for (int64_t j = 0; j < 40; ++j)
+      REQUIRE(std::fabs(result.dv.get(0, 0, j, c) - sum) <= size * 0x1p-10);
+  }
+}
 TEST_CASE("cpu backward case 10: empty problems") { runCases("case 10:", 7); }
 TEST_CASE("cpu backward case 11: head dims") { runCases("case 11:", 16); }
 TEST_CASE("cpu backward case 12: lengths around tile edges") {

@@ -31,6 +31,7 @@ public:
   size_t programCount() const { return programs.size(); }
   /// The largest rms(error) / rms(unfused error) so far.
   double worstRatio() const { return judge.worstRatio(); }
+  const std::string &worstCase() const { return judge.worstCase(); }
 
 private:
   std::map<std::string, CompiledProgram> programs;

@@ -19,6 +19,7 @@ struct GradientWorker {
   std::vector<std::string> wrong, refused;
   size_t draws = 0;
   double worst = 0;
+  std::string worstCase;
 
   void run(uint64_t mine, uint64_t workers) {
     GradientHarness harness;
@@ -36,6 +37,7 @@ struct GradientWorker {
         refused.push_back(test.name + ": " + refusal);
     }
     worst = harness.worstRatio();
+    worstCase = harness.worstCase();
   }
 };
 } // namespace
@@ -52,9 +54,13 @@ TEST_CASE("cpu backward sweep: 320 draws agree with the oracle") {
 
   size_t draws = 0, refused = 0;
   double worst = 0;
+  std::string worstCase;
   for (const GradientWorker &worker : workers) {
     draws += worker.draws;
-    worst = std::max(worst, worker.worst);
+    if (worker.worst > worst) {
+      worst = worker.worst;
+      worstCase = worker.worstCase;
+    }
     refused += worker.refused.size();
     for (const std::string &line : worker.wrong)
       FAIL_CHECK(line);
@@ -71,5 +77,5 @@ TEST_CASE("cpu backward sweep: 320 draws agree with the oracle") {
   std::cout << "cpu backward sweep: " << draws << " draws, " << refused
             << " with tiles over the budget (run with auto), "
             << seconds.count() << " s, largest rms error " << worst
-            << " of the unfused" << std::endl;
+            << " of the unfused (" << worstCase << ")" << std::endl;
 }

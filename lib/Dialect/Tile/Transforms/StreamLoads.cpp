@@ -112,8 +112,11 @@ struct TileStreamLoads : impl::TileStreamLoadsBase<TileStreamLoads> {
   using Base::Base;
   void runOnOperation() override {
     SmallVector<Chain> chains;
-    getOperation()->walk(
-        [&](Block *block) { llvm::append_range(chains, findChains(*block)); });
+    // What stands in a branch is rare, and no ring is filled for it.
+    getOperation()->walk([&](Block *block) {
+      if (isa<KernelOp, scf::ForOp>(block->getParentOp()))
+        llvm::append_range(chains, findChains(*block));
+    });
     DominanceInfo dominance(getOperation());
     for (Chain &chain : chains)
       streamChain(chain, dominance);

@@ -2,29 +2,23 @@
 // RUN: not flashc-opt %s --tile-expand-softmax 2>&1 | FileCheck %s --check-prefix=BASE
 // BASE: 'tile.probs' op is in base e, but tile-expand-softmax writes out base two only; run tile-use-exp2 before it
 
-// p = 2^fma(s, 0.125 * log2(e), -log2(e) * lse), with the shift made once for each query; a row without keys has the shift -inf. From
-// |log2(e) * lse| = 2^22 on the scaled score's distance to lse is taken first.
+// p = 2^(log2(e) * (0.125 * s - lse)): the difference first, which is exact where it is small. A row without keys is infinitely far.
 // CHECK-LABEL: func.func @probs(
 // CHECK-SAME:    %[[S:.+]]: tensor<64x32xf32>, %[[LSE:.+]]: tensor<1x32xf32>)
-// CHECK-DAG:     %[[C:.+]] = arith.constant 0.180336878 : f32
 // CHECK-DAG:     %[[NATS:.+]] = arith.constant 1.250000e-01 : f32
 // CHECK-DAG:     %[[NONE:.+]] = arith.constant 0xFF800000 : f32
-// CHECK-DAG:     %[[LARGE:.+]] = arith.constant 0x4A800000 : f32
+// CHECK-DAG:     %[[FAR:.+]] = arith.constant 0x7F800000 : f32
 // CHECK-DAG:     %[[LOG2E:.+]] = arith.constant 1.44269502 : f32
-// CHECK:         %[[SHIFT:.+]]:2 = tile.map ins(%[[LSE]] : tensor<1x32xf32>) -> tensor<1x32xf32>, tensor<1x32xi1>
-// CHECK:           ^bb0(%[[L:.+]]: f32):
-// CHECK:           %[[N:.+]] = arith.mulf %[[L]]
-// CHECK:           %[[EMPTY:.+]] = arith.cmpf oeq, %[[L]], %[[NONE]]
-// CHECK:           arith.cmpf oge, %{{.+}}, %[[LARGE]]
-// CHECK:           arith.select %[[EMPTY]], %[[NONE]], %[[N]]
-// CHECK:         tile.map ins(%[[S]], %[[LSE]], %[[SHIFT]]#0, %[[SHIFT]]#1 : tensor<64x32xf32>, tensor<1x32xf32>, tensor<1x32xf32>, tensor<1x32xi1>)
-// CHECK-NEXT:    ^bb0(%[[X:.+]]: f32, %[[L:.+]]: f32, %[[A:.+]]: f32, %[[FAR:.+]]: i1):
-// CHECK:           %[[NEAR:.+]] = math.fma %[[X]], %[[C]], %[[A]]
-// CHECK:           %[[M:.+]] = arith.mulf %[[X]], %[[NATS]]
-// CHECK:           %[[D:.+]] = arith.subf %[[M]], %[[L]]
-// CHECK:           %[[E:.+]] = arith.mulf %[[D]], %[[LOG2E]]
-// CHECK:           %[[Z:.+]] = arith.select %[[FAR]], %[[E]], %[[NEAR]]
-// CHECK:           math.exp2 %[[Z]]
+// CHECK:         %[[LIMIT:.+]] = tile.map ins(%[[LSE]] : tensor<1x32xf32>) -> tensor<1x32xf32>
+// CHECK-NEXT:    ^bb0(%[[L:.+]]: f32):
+// CHECK-NEXT:      %[[EMPTY:.+]] = arith.cmpf oeq, %[[L]], %[[NONE]]
+// CHECK-NEXT:      arith.select %[[EMPTY]], %[[FAR]], %[[L]]
+// CHECK:         tile.map ins(%[[S]], %[[LIMIT]] : tensor<64x32xf32>, tensor<1x32xf32>)
+// CHECK-NEXT:    ^bb0(%[[X:.+]]: f32, %[[L:.+]]: f32):
+// CHECK-NEXT:      %[[M:.+]] = arith.mulf %[[X]], %[[NATS]]
+// CHECK-NEXT:      %[[D:.+]] = arith.subf %[[M]], %[[L]]
+// CHECK-NEXT:      %[[E:.+]] = arith.mulf %[[D]], %[[LOG2E]]
+// CHECK-NEXT:      math.exp2 %[[E]]
 func.func @probs(%s: tensor<64x32xf32>, %lse: tensor<1x32xf32>) -> tensor<64x32xf32> {
   %p = tile.probs %s, %lse base(e) scale(0.125) : tensor<64x32xf32>, tensor<1x32xf32>
   return %p : tensor<64x32xf32>
@@ -44,6 +38,21 @@ func.func @gradient(%p: tensor<64x32xf32>, %dp: tensor<64x32xf32>, %delta: tenso
   %a = tile.probs_gradient %p, %dp, %delta : tensor<64x32xf32>, tensor<1x32xf32>
   %b = tile.probs_gradient %p, %dp, %delta guarded : tensor<64x32xf32>, tensor<1x32xf32>
   return %a, %b : tensor<64x32xf32>, tensor<64x32xf32>
+}
+
+// A product that starts at zero starts at -delta instead.
+// CHECK-LABEL: func.func @from_product(
+// CHECK-SAME:    %[[P:.+]]: tensor<64x32xf32>, %[[V:.+]]: tensor<64x16xf16>, %[[DO:.+]]: tensor<32x16xf16>, %[[DELTA:.+]]: tensor<1x32xf32>)
+// CHECK:         %[[START:.+]] = tile.map ins(%{{.+}}, %[[DELTA]] : tensor<64x32xf32>, tensor<1x32xf32>)
+// CHECK:           arith.negf
+// CHECK:         %[[DP:.+]] = tile.dot %[[V]], %[[DO]] acc(%[[START]]) transpose_b
+// CHECK:         tile.map ins(%[[P]], %[[DP]] : tensor<64x32xf32>, tensor<64x32xf32>)
+// CHECK-NOT:       arith.subf
+func.func @from_product(%p: tensor<64x32xf32>, %v: tensor<64x16xf16>, %do: tensor<32x16xf16>, %delta: tensor<1x32xf32>) -> tensor<64x32xf32> {
+  %zero = arith.constant dense<0.0> : tensor<64x32xf32>
+  %dp = tile.dot %v, %do acc(%zero) transpose_b : tensor<64x16xf16>, tensor<32x16xf16> -> tensor<64x32xf32>
+  %ds = tile.probs_gradient %p, %dp, %delta : tensor<64x32xf32>, tensor<1x32xf32>
+  return %ds : tensor<64x32xf32>
 }
 
 // Rows are keys: i is compared with a bound that is the same for the whole row, i >= j + 3 and i <= sq - 1.
