@@ -48,6 +48,13 @@ void BackwardKernel::setPlain(bool isPlain) {
       whole.getSram(), /*roles=*/tile::RolesAttr());
 }
 
+void BackwardKernel::setSingleStage() {
+  schedule = tile::ScheduleAttr::get(
+      b.getContext(), whole.getQ(), whole.getKv(), /*stages=*/1,
+      whole.getWarps(), whole.getQInRegisters(), whole.getSram(),
+      /*roles=*/tile::RolesAttr());
+}
+
 void BackwardKernel::setQueryForm(bool isQueryForm) {
   if (isQueryForm != rowsAreQueries)
     std::swap(q, kv);

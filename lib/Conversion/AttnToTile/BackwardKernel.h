@@ -100,6 +100,9 @@ public:
   /// From here on kernels multiply nothing: their blocks are of `getPlainRows`
   /// rows or multiples of that, with 16 for each warp at least.
   void setPlain(bool isPlain);
+  /// From here on, until `setPlain(false)`, kernels multiply but stream
+  /// nothing.
+  void setSingleStage();
   int64_t getPlainRows() const;
   void end();
 

@@ -233,10 +233,12 @@ void buildGatherKernel(BackwardKernel &k, StringRef name,
   auto place = [&](int64_t dim) -> BackwardKernel::Place {
     return {dim < 0 ? StringRef() : capture, std::max<int64_t>(dim, 0)};
   };
+  k.setSingleStage();
   k.begin(name, inputs, BufferList::sumOf(form.capture), place(form.batchDim),
           place(form.headDim), place(form.queryDim), k.q);
   Gatherer(k, form).build();
   k.end();
+  k.setPlain(false);
 }
 
 void buildSumKernel(BackwardKernel &k, StringRef name,

@@ -1,0 +1,62 @@
+// The backward's kernels go through ptxas: they are accepted, and spill no more
+// than a few addresses where head dims are at most 128.
+#include "flashc/Compiler/Compiler.h"
+#include "unittests/Assemblers.h"
+
+#include "unittests/Catch.h"
+
+#include <fmt/format.h>
+
+using namespace flashc;
+using namespace flashc::test;
+
+namespace {
+struct Cell {
+  std::string dtype, mask;
+  int64_t headDim;
+  bool deterministic;
+};
+/// Of a whole kernel: addresses that are read once for each block.
+constexpr int64_t kFewBytes = 96;
+
+llvm::Expected<ProgramImage> compile(const Cell &cell,
+                                     const Assembler &assembler) {
+  auto context = makeContext();
+  AttentionSpec spec;
+  spec.headDim = spec.valueHeadDim = cell.headDim;
+  spec.dtype = cell.dtype;
+  spec.mask = cell.mask;
+  auto module = buildAttnModule(spec, *context);
+  if (!module)
+    return module.takeError();
+  CompileOptions options;
+  options.arch = "sm_80";
+  options.backward = true;
+  options.deterministic = cell.deterministic;
+  return compileProgramToGPU(**module, options, &assembler);
+}
+} // namespace
+
+TEST_CASE("ptxas takes the backward's kernels with next to no spills") {
+  std::unique_ptr<Assembler> ptxas = findAssembler();
+  if (!ptxas)
+    FLASHC_SKIP("no ptxas");
+  for (const Cell &cell :
+       {Cell{"f16", "none", 64, false}, Cell{"f16", "causal", 64, false},
+        Cell{"f16", "none", 128, false}, Cell{"f16", "causal", 128, false},
+        Cell{"bf16", "causal", 128, true}, Cell{"f16", "causal", 256, false}}) {
+    auto program = compile(cell, *ptxas);
+    if (!program)
+      FAIL(llvm::toString(program.takeError()));
+    for (const KernelImage &kernel : program->kernels) {
+      std::string name = fmt::format("{} d{} {} {}", cell.dtype, cell.headDim,
+                                     cell.mask, kernel.name);
+      CAPTURE(name);
+      CHECK_FALSE(kernel.cubin.empty());
+      if (cell.headDim <= 128)
+        CHECK(kernel.manifest.spillBytes <= kFewBytes);
+      fmt::print("figure: {}: {} registers, {} spilled bytes\n", name,
+                 kernel.manifest.registers, kernel.manifest.spillBytes);
+    }
+  }
+}
