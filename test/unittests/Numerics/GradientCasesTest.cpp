@@ -50,6 +50,9 @@ TEST_CASE(
   addScoreFunction(p, ScoreKind::KeyBias, random, /*staticHeads=*/false);
   for (float &bias : p.captures[0].data)
     bias = -3.4e38f;
+  p.score = [](double s, int64_t, int64_t, int64_t, int64_t) {
+    return s - double(3.4e38f);
+  };
   GradientCase test;
   test.name = "lost log N";
   test.problem = gradientOf(std::move(p), random);
