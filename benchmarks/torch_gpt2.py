@@ -1,0 +1,217 @@
+#!/usr/bin/env python3
+"""A whole GPT-2 forward pass in PyTorch, by attention implementation: eager, each SDPA backend of torch, and flashc.
+
+usage: torch_gpt2.py [--model medium] [--length 4096] [--batches 1,4] [--dtypes fp16,bf16] [--no-compile] [--csv FILE]
+
+Needs torch and flashc_torch, and nothing else: the model is written out here, as GPT-2 has it (pre-norm, learned positions,
+GELU with tanh, tied head), with random weights and positions up to the length. Prints a markdown table with the median
+milliseconds of a forward pass in eager mode, replayed as a CUDA graph (which leaves out what the host costs) and through
+torch.compile, and the largest error of a logit against the same model in float32.
+"""
+
+import argparse
+import contextlib
+import csv
+import math
+import statistics
+import sys
+
+import torch
+from torch import nn
+from torch.nn import functional as F
+from torch.nn.attention import SDPBackend, sdpa_kernel
+
+SIZES = {"small": (12, 12, 768), "medium": (24, 16, 1024), "large": (36, 20, 1280)}  # layers, heads, width
+VOCABULARY = 50257
+DTYPES = {"fp16": torch.float16, "bf16": torch.bfloat16}
+
+
+def eager_attention(q, k, v):
+    """Scores, mask, softmax and the sum, each through memory."""
+    length = q.shape[2]
+    scores = q @ k.transpose(-1, -2) * q.shape[-1] ** -0.5
+    hidden = torch.ones(length, length, dtype=torch.bool, device=q.device).triu(1)
+    return torch.softmax(scores.masked_fill(hidden, float("-inf")), -1) @ v
+
+
+def torch_attention(q, k, v):
+    return F.scaled_dot_product_attention(q, k, v, is_causal=True)
+
+
+class Block(nn.Module):
+    def __init__(self, heads, width):
+        super().__init__()
+        self.heads = heads
+        self.norm1, self.norm2 = nn.LayerNorm(width), nn.LayerNorm(width)
+        self.qkv, self.project = nn.Linear(width, 3 * width), nn.Linear(width, width)
+        self.up, self.down = nn.Linear(width, 4 * width), nn.Linear(4 * width, width)
+
+    def forward(self, x, attention):
+        batch, length, width = x.shape
+        q, k, v = self.qkv(self.norm1(x)).view(batch, length, 3, self.heads, -1).permute(2, 0, 3, 1, 4)
+        x = x + self.project(attention(q, k, v).transpose(1, 2).reshape(batch, length, width))
+        return x + self.down(F.gelu(self.up(self.norm2(x)), approximate="tanh"))
+
+
+class GPT2(nn.Module):
+    def __init__(self, size, length):
+        super().__init__()
+        layers, heads, width = SIZES[size]
+        self.tokens, self.positions = nn.Embedding(VOCABULARY, width), nn.Embedding(length, width)
+        self.blocks = nn.ModuleList(Block(heads, width) for _ in range(layers))
+        self.norm = nn.LayerNorm(width)
+        for parameter in self.parameters():
+            if parameter.dim() == 2:
+                nn.init.normal_(parameter, std=0.02)
+
+    def forward(self, tokens, attention):
+        x = self.tokens(tokens) + self.positions(torch.arange(tokens.shape[1], device=tokens.device))
+        for block in self.blocks:
+            x = block(x, attention)
+        return self.norm(x) @ self.tokens.weight.T
+
+
+def implementations():
+    """(name, attention, context of a call)."""
+    import flashc_torch
+
+    def flashc(q, k, v):
+        return flashc_torch.sdpa(q, k, v, is_causal=True)
+
+    yield "eager", eager_attention, contextlib.nullcontext
+    for name, backend in (("FlashAttention-2", SDPBackend.FLASH_ATTENTION), ("cuDNN", SDPBackend.CUDNN_ATTENTION),
+                          ("memory-efficient", SDPBackend.EFFICIENT_ATTENTION)):
+        yield f"SDPA, {name}", torch_attention, lambda backend=backend: sdpa_kernel(backend)
+    yield "flashc", flashc, contextlib.nullcontext
+
+
+def milliseconds(run, repeats):
+    """Of each of `repeats` runs, by events of the device, after a warm-up."""
+    for _ in range(3):
+        run()
+    events = [(torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)) for _ in range(repeats)]
+    for start, end in events:
+        start.record()
+        run()
+        end.record()
+    torch.cuda.synchronize()
+    return [start.elapsed_time(end) for start, end in events]
+
+
+def graph_of(run):
+    """A function that replays `run` as a CUDA graph."""
+    side = torch.cuda.Stream()
+    with torch.cuda.stream(side):
+        run()
+    torch.cuda.current_stream().wait_stream(side)
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        run()
+    return graph.replay
+
+
+def measure(model, tokens, attention, options):
+    """{mode: [milliseconds]} and the logits."""
+    def run():
+        return model(tokens, attention)
+
+    logits = run()
+    times = {"eager mode": milliseconds(run, options.repeats)}
+    times["CUDA graph"] = milliseconds(graph_of(run), options.repeats)
+    if options.compile:
+        torch._dynamo.reset()
+        compiled = torch.compile(model, fullgraph=True)
+        try:
+            times["torch.compile"] = milliseconds(lambda: compiled(tokens, attention), options.repeats)
+        except RuntimeError as error:
+            print(f"not compiled: {str(error).splitlines()[0]}")
+            times["torch.compile"] = [math.nan]
+    return times, logits
+
+
+def table(dtype, batch, model, reference, tokens, options):
+    """Rows of {column: value} for one dtype and batch."""
+    for name, attention, context in implementations():
+        print(f"{dtype}, batch {batch}: {name}", file=sys.stderr, flush=True)
+        try:
+            with context():
+                times, logits = measure(model, tokens, attention, options)
+        except (RuntimeError, torch.OutOfMemoryError) as error:
+            print(f"skipped: {name} ({str(error).splitlines()[0]})")
+            continue
+        row = {"dtype": dtype, "batch": batch, "attention": name}
+        for mode, each in times.items():
+            row[mode] = statistics.median(each)
+            row[mode + ", spread"] = max(each) - min(each)
+        row["logit error"] = (logits.float() - reference).abs().max().item()
+        yield row
+        del logits
+        torch.cuda.empty_cache()
+
+
+def markdown(rows, modes):
+    yield "| dtype | batch | attention | " + " | ".join(f"{mode}, ms" for mode in modes) + " | logit error |"
+    yield "| --- " * (len(modes) + 4) + "|"
+    for row in rows:
+        yield (f"| {row['dtype']} | {row['batch']} | {row['attention']} | " +
+               " | ".join(f"{row[mode]:.2f}" for mode in modes) + f" | {row['logit error']:.1e} |")
+
+
+def summary(rows, modes):
+    """flashc beside eager attention and the fastest SDPA backend."""
+    for dtype, batch in dict.fromkeys((row["dtype"], row["batch"]) for row in rows):
+        here = [row for row in rows if (row["dtype"], row["batch"]) == (dtype, batch)]
+        mine = [row for row in here if row["attention"] == "flashc"]
+        peers = [row for row in here if row["attention"].startswith("SDPA")]
+        slow = [row for row in here if row["attention"] == "eager"]
+        if not (mine and peers and slow):
+            continue
+        for mode in modes:
+            best = min(peers, key=lambda row: row[mode])
+            yield (f"{dtype}, batch {batch}, {mode}: flashc takes {mine[0][mode]:.2f} ms, eager attention "
+                   f"{slow[0][mode] / mine[0][mode]:.2f} times that, the best SDPA ({best['attention'][6:]}) "
+                   f"{best[mode] / mine[0][mode]:.3f} times that")
+
+
+@torch.inference_mode()
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--model", choices=SIZES, default="medium")
+    parser.add_argument("--length", type=int, default=4096)
+    parser.add_argument("--batches", default="1,4")
+    parser.add_argument("--dtypes", default="fp16,bf16")
+    parser.add_argument("--repeats", type=int, default=20)
+    parser.add_argument("--no-compile", dest="compile", action="store_false", help="leave torch.compile out")
+    parser.add_argument("--csv", help="write all figures there")
+    options = parser.parse_args()
+    if not torch.cuda.is_available():
+        print("skipped: GPT-2 in PyTorch (torch sees no GPU)")
+        return 0
+
+    rows = []
+    torch.manual_seed(0)
+    exact = GPT2(options.model, options.length).cuda().eval()
+    print(f"GPT-2 {options.model}, length {options.length}, on {torch.cuda.get_device_name()}, torch {torch.__version__}")
+    for batch in map(int, options.batches.split(",")):
+        tokens = torch.randint(VOCABULARY, (batch, options.length), device="cuda")
+        for dtype in options.dtypes.split(","):
+            # The rounded weights in float32, so that the error is that of the computation.
+            model = GPT2(options.model, options.length).cuda().eval().to(DTYPES[dtype])
+            model.load_state_dict(exact.state_dict())
+            rounded = GPT2(options.model, options.length).cuda().eval()
+            rounded.load_state_dict(model.state_dict())
+            reference = torch.cat([rounded(one[None], torch_attention) for one in tokens])
+            del rounded
+            rows += table(dtype, batch, model, reference, tokens, options)
+    modes = ["eager mode", "CUDA graph"] + ["torch.compile"] * options.compile
+    print("\n".join([*markdown(rows, modes), "", *summary(rows, modes)]))
+    if options.csv and rows:
+        with open(options.csv, "w", newline="") as file:
+            writer = csv.DictWriter(file, rows[0].keys())
+            writer.writeheader()
+            writer.writerows(rows)
+    return 0 if any(row["attention"] == "flashc" for row in rows) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

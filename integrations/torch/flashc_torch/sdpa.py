@@ -1,0 +1,61 @@
+"""torch.nn.functional.scaled_dot_product_attention, by flashc."""
+
+import torch
+
+
+def _fail(text):
+    raise ValueError(f"flashc_torch.sdpa: {text}")
+
+
+def _four_dims(tensor, batch, heads):
+    """A tensor (..., h, length, dim) as (batch, heads, length, dim), its leading dimensions broadcast."""
+    tensor = tensor.expand(*batch, heads, *tensor.shape[-2:])
+    return tensor if len(batch) == 1 else tensor.reshape(-1, *tensor.shape[-3:])
+
+
+def sdpa(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None, enable_gqa=False):
+    """Attention with the arguments and the meaning of torch.nn.functional.scaled_dot_product_attention.
+
+    query (..., Hq, L, E), key (..., H, S, E) and value (..., H, S, Ev) give (..., Hq, L, Ev). float16, bfloat16 and, on a
+    CPU, float32; E and Ev at most 256. attn_mask broadcasts to (..., Hq, L, S): bool, where True is a key that a query
+    sees, or float, added to the scaled scores. It is read as it is: a bool mask stays one of bytes, and what is broadcast
+    is not written out. is_causal is torch's: query i sees keys 0 to i, also where L and S differ. With enable_gqa, Hq may
+    be a multiple of H. A row that sees no key gives zeros.
+
+    Raises ValueError for arguments that do not go together and for a dropout_p that is not 0, and RuntimeError for what
+    flashc cannot compute. No gradients yet: backward raises.
+    """
+    if dropout_p != 0.0:
+        _fail(f"dropout_p is {dropout_p}, but flashc has no dropout yet; pass 0.0 (in a module: eval(), or a dropout "
+              "probability of 0)")
+    if is_causal and attn_mask is not None:
+        _fail("attn_mask is given and is_causal is True; pass one of them, as for torch")
+    for name, tensor in (("query", query), ("key", key), ("value", value)):
+        if tensor.dim() < 2:
+            _fail(f"{name} has shape {tuple(tensor.shape)}, but needs a length and a head dim")
+    rank = max(query.dim(), key.dim(), value.dim())
+    # (length, dim) has one head.
+    query, key, value = (tensor.unsqueeze(0) if tensor.dim() == 2 else tensor for tensor in (query, key, value))
+
+    heads, kv_heads = query.shape[-3], key.shape[-3]
+    if kv_heads != value.shape[-3]:
+        _fail(f"key has {kv_heads} heads and value {value.shape[-3]}; give them as many")
+    if not enable_gqa and heads != kv_heads:
+        if 1 not in (heads, kv_heads):
+            _fail(f"query has {heads} heads and key {kv_heads}; pass enable_gqa=True for query heads that share keys")
+        heads = max(heads, kv_heads)
+    # One key head for all query heads is broadcasting too: they share it, and nothing is copied.
+    grouped = heads != kv_heads
+
+    batch = torch.broadcast_shapes(query.shape[:-3], key.shape[:-3], value.shape[:-3], (1,))
+    if attn_mask is not None:
+        full = (*batch, heads, query.shape[-2], key.shape[-2])
+        try:
+            attn_mask = attn_mask.expand(full)
+        except RuntimeError:
+            _fail(f"attn_mask has shape {tuple(attn_mask.shape)}, which does not broadcast to {tuple(full)}")
+        attn_mask = _four_dims(attn_mask, batch, heads)
+    output, _ = torch.ops.flashc.attention(
+        _four_dims(query, batch, heads), _four_dims(key, batch, kv_heads), _four_dims(value, batch, kv_heads), attn_mask,
+        None, "causal-topleft" if is_causal else "none", scale, grouped)
+    return output if rank == 4 else output.reshape((*batch, *output.shape[1:])[-rank:])
