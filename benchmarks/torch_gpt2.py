@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """A whole GPT-2 forward pass in PyTorch, by attention implementation: eager, each SDPA backend of torch, and flashc.
 
-usage: torch_gpt2.py [--model medium] [--length 4096] [--batches 1,4] [--dtypes fp16,bf16] [--no-compile] [--csv FILE]
+usage: torch_gpt2.py [--model medium] [--length 4096] [--batches 1,4] [--dtypes fp16,bf16] [--attention NAMES]
+                     [--compile] [--csv FILE]
 
 Needs torch and flashc_torch, and nothing else: the model is written out here, as GPT-2 has it (pre-norm, learned positions,
 GELU with tanh, tied head), with random weights and positions up to the length. Prints a markdown table with the median
-milliseconds of a forward pass in eager mode, replayed as a CUDA graph (which leaves out what the host costs) and through
-torch.compile, and the largest error of a logit against the same model in float32.
+milliseconds of a forward pass in eager mode, replayed as a CUDA graph (which leaves out what the host costs) and, with
+--compile, through torch.compile, and the largest error of a logit against the same model in float32.
 """
 
 import argparse
@@ -132,6 +133,8 @@ def measure(model, tokens, attention, options):
 def table(dtype, batch, model, reference, tokens, options):
     """Rows of {column: value} for one dtype and batch."""
     for name, attention, context in implementations():
+        if options.attention and name.removeprefix("SDPA, ") not in options.attention.split(","):
+            continue
         print(f"{dtype}, batch {batch}: {name}", file=sys.stderr, flush=True)
         try:
             with context():
@@ -169,7 +172,7 @@ def summary(rows, modes):
         for mode in modes:
             best = min(peers, key=lambda row: row[mode])
             yield (f"{dtype}, batch {batch}, {mode}: flashc takes {mine[0][mode]:.2f} ms, eager attention "
-                   f"{slow[0][mode] / mine[0][mode]:.2f} times that, the best SDPA ({best['attention'][6:]}) "
+                   f"{slow[0][mode] / mine[0][mode]:.2f} times that, the best SDPA ({best['attention'].removeprefix('SDPA, ')}) "
                    f"{best[mode] / mine[0][mode]:.3f} times that")
 
 
@@ -181,7 +184,8 @@ def main():
     parser.add_argument("--batches", default="1,4")
     parser.add_argument("--dtypes", default="fp16,bf16")
     parser.add_argument("--repeats", type=int, default=20)
-    parser.add_argument("--no-compile", dest="compile", action="store_false", help="leave torch.compile out")
+    parser.add_argument("--attention", help="these alone, of eager, FlashAttention-2, cuDNN, memory-efficient and flashc")
+    parser.add_argument("--compile", action="store_true", help="time the compiled model too")
     parser.add_argument("--csv", help="write all figures there")
     options = parser.parse_args()
     if not torch.cuda.is_available():

@@ -8,12 +8,12 @@
 #   --only=PARTS  of these, joined by commas, and nothing else:
 #     tests       the bridge against torch
 #     examples    C++, C, a CUDA graph over growing lengths, a kernel inside a program
-#     models      GPT-2 and Llama from Transformers, if they are installed
 #     latency     what one call costs the host
-#     gpt2        a forward pass of GPT-2 medium at length 4096
+#     gpt2        a forward pass of GPT-2 medium at length 4096, in eager mode and as a CUDA graph
+#     compiled    the same through torch.compile, which takes a minute for each implementation of attention
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
-only=tests,examples,models,latency,gpt2 results=
+only=tests,examples,latency,gpt2,compiled results=
 for argument in "$@"; do
   case $argument in
     --only=*) only=${argument#--only=} ;;
@@ -23,8 +23,8 @@ for argument in "$@"; do
 done
 for part in ${only//,/ }; do
   case $part in
-    tests|examples|models|latency|gpt2) ;;
-    *) echo "run-torch.sh: --only has '$part', but there are tests, examples, models, latency and gpt2" >&2; exit 1 ;;
+    tests|examples|latency|gpt2|compiled) ;;
+    *) echo "run-torch.sh: --only has '$part', but there are tests, examples, latency, gpt2 and compiled" >&2; exit 1 ;;
   esac
 done
 results=${results:-$here/results-torch}
@@ -49,6 +49,10 @@ if wants examples; then
   echo "== examples"
   for program in attention attention-c decode embed; do
     [ -x "$here/examples/$program" ] || continue
+    if [ $program = embed ] && ! "$python" -c 'import ctypes; ctypes.CDLL("libcuda.so.1")' 2> /dev/null; then
+      echo "skipped: embed (no CUDA driver)"
+      continue
+    fi
     echo "$program:"
     timeout 100 "$here/examples/$program" || { echo "FAILED: $program ($?)"; status=1; }
   done
@@ -59,7 +63,7 @@ if ! "$python" -c 'import torch; print("torch", torch.__version__, "with a GPU" 
   exit $status
 fi
 if ! "$python" -c 'import flashc_torch' 2> "$results/import.txt"; then
-  tail -n 1 "$results/import.txt"
+  grep -h 'Error' "$results/import.txt" || true
   echo "the bridge as it comes does not load here; building it"
   "$here/torch/build.sh" "$here" "$here/python/flashc_torch" "$python"
   "$python" -c 'import flashc_torch'
@@ -82,25 +86,23 @@ if wants tests; then
   done
 fi
 
-if wants models; then
-  echo "== models"
-  if "$python" -c 'import transformers' 2> /dev/null; then
-    (cd "$here/torch" && timeout 200 "$python" examples/transformers_models.py 2> "$results/models.txt" &&
-      timeout 200 "$python" examples/transformers_models.py --compile 2>> "$results/models.txt") ||
-      { tail -n 5 "$results/models.txt"; status=1; }
-  else
-    echo "skipped: models ($python finds no transformers)"
-  fi
-fi
-
 if wants latency; then
   echo "== latency"
   timeout 100 "$python" "$here/benchmarks/torch_latency.py" | tee "$results/latency.md" || status=1
 fi
 
+# gpt2 NAME ARGUMENT...: the benchmark, as RESULTS/NAME.md and .csv.
+gpt2() {
+  timeout 400 "$python" "$here/benchmarks/torch_gpt2.py" --csv "$results/$1.csv" "${@:2}" 2> "$results/$1.txt" |
+    tee "$results/$1.md" || { tail -n 5 "$results/$1.txt"; status=1; }
+}
+
 if wants gpt2; then
   echo "== GPT-2 medium"
-  timeout 500 "$python" "$here/benchmarks/torch_gpt2.py" --csv "$results/gpt2.csv" 2> "$results/gpt2.txt" |
-    tee "$results/gpt2.md" || { tail -n 5 "$results/gpt2.txt"; status=1; }
+  gpt2 gpt2
+fi
+if wants compiled; then
+  echo "== GPT-2 medium, compiled"
+  gpt2 gpt2-compiled --compile --batches=1 --dtypes=bf16 --attention=eager,FlashAttention-2,cuDNN,flashc
 fi
 exit $status

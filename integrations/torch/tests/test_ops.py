@@ -26,6 +26,11 @@ def inputs(device, heads=4, kv_heads=4, queries=50, keys=60, dtype=torch.float16
             draw(2, kv_heads, keys, 32, device=device, dtype=dtype))
 
 
+def close(output, expected):
+    """The same kernels on inputs that a compiler may have rounded otherwise."""
+    torch.testing.assert_close(output, expected, rtol=2e-2, atol=2e-2)
+
+
 class Registration(unittest.TestCase):
     def test_opcheck(self):
         for device in DEVICES:
@@ -92,7 +97,7 @@ class Graphs(unittest.TestCase):
             model, x = self.make(device)
             compiled = torch.compile(model, fullgraph=True, backend=compiler())
             with self.subTest(device=device), torch.no_grad():
-                torch.testing.assert_close(compiled(x), model(x))
+                close(compiled(x), model(x))
 
     def test_compile_with_any_length(self):
         for device in DEVICES:
@@ -103,7 +108,7 @@ class Graphs(unittest.TestCase):
                 for length in (40, 41, 97):
                     x = draw(2, length, 128, device=device, dtype=torch.bfloat16)
                     with self.subTest(device=device, length=length):
-                        torch.testing.assert_close(compiled(x), model(x))
+                        close(compiled(x), model(x))
 
     def test_compile_with_gradients_on(self):
         """The forward pass of a compiled model works where gradients are recorded; backward raises."""
@@ -112,7 +117,7 @@ class Graphs(unittest.TestCase):
             torch._dynamo.reset()
             output = torch.compile(model, fullgraph=True, backend=compiler())(x)
             with self.subTest(device=device):
-                torch.testing.assert_close(output.detach(), model(x).detach())
+                close(output.detach(), model(x).detach())
                 with self.assertRaisesRegex(RuntimeError, "flashc has no gradients yet"):
                     output.sum().backward()
 
@@ -122,7 +127,7 @@ class Graphs(unittest.TestCase):
             mask = draw(2, 1, 50, 60, device=device, dtype=torch.float32) > 0
             compiled = torch.compile(flashc_torch.sdpa, fullgraph=True, backend=compiler())
             with self.subTest(device=device):
-                torch.testing.assert_close(compiled(q, k, v, mask), flashc_torch.sdpa(q, k, v, mask))
+                close(compiled(q, k, v, mask), flashc_torch.sdpa(q, k, v, mask))
 
     def test_export(self):
         for device in DEVICES:
@@ -133,7 +138,7 @@ class Graphs(unittest.TestCase):
                 longer = draw(2, 77, 128, device=device, dtype=torch.bfloat16)
                 with self.subTest(device=device):
                     self.assertIn("flashc.attention", program.graph_module.code)
-                    torch.testing.assert_close(program.module()(longer), model(longer))
+                    close(program.module()(longer), model(longer))
 
     def test_autocast(self):
         """float32 tensors are cast to the region's dtype, in eager mode and in a compiled function."""
@@ -147,7 +152,7 @@ class Graphs(unittest.TestCase):
                     with self.subTest(device=device, dtype=dtype, mode=name), torch.autocast(device, dtype):
                         output = function(q, k, v, bias)
                         self.assertEqual(output.dtype, dtype)
-                        torch.testing.assert_close(output, expected)
+                        close(output, expected)
             with torch.autocast(device, enabled=False), self.subTest(device=device, mode="off"):
                 if device == "cpu":
                     self.assertEqual(flashc_torch.sdpa(q, k, v).dtype, torch.float32)
@@ -178,8 +183,8 @@ class Process(unittest.TestCase):
             gc.collect()
             return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
-        before = most(500)
-        self.assertLess(most(5000) - before, 256, "KiB in 5000 calls")
+        before = most(1000)
+        self.assertLess(most(20000) - before, 512, "KiB in 20000 calls")
 
     def other_llvm(self, code):
         """flashc in a process that has used another LLVM, and uses it again."""
@@ -297,7 +302,7 @@ class Cuda(unittest.TestCase):
         with torch.no_grad():
             for _ in range(4):
                 x = draw(2, 40, 128, device="cuda", dtype=torch.bfloat16)
-                torch.testing.assert_close(compiled(x).clone(), model(x))
+                close(compiled(x).clone(), model(x))
 
     @unittest.skipUnless(torch.cuda.device_count() > 1, "one GPU")
     def test_second_device(self):
