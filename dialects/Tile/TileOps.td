@@ -70,6 +70,20 @@ def Tile_ProgramOp : Tile_Op<"program", [Pure]> {
   let assemblyFormat = "(`longest_first` $longest_first^)? attr-dict";
 }
 
+def Tile_OwnRowsOp : Tile_Op<"own_rows", [Pure]> {
+  let summary = "The rows, of the query block that begins at `row`, that whoever computes has: from `first` to before `end`";
+  let description = [{
+    All `q` rows of the schedule; with roles, the 64 of each group and all of them for the warp that loads. Key loops whose bounds
+    are made of it are each group's own; a stream then has the blocks of all groups, and one that skips some lets them pass.
+    ```mlir
+    %first, %end = tile.own_rows %row
+    ```
+  }];
+  let arguments = (ins Index:$row);
+  let results = (outs Index:$first, Index:$end);
+  let assemblyFormat = "$row attr-dict";
+}
+
 def Tile_LoadOp : Tile_Op<"load", [MemoryEffects<[MemRead]>]> {
   let summary = "A block of rows of one head of a global tensor";
   let description = [{

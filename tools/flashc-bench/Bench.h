@@ -19,6 +19,8 @@ struct Tiles {
   int64_t stages = 0, warps = 0;
   /// Whether a tuned schedule is taken where there is one ("auto").
   bool mayBeTuned = false;
+  /// The whole schedule as text, instead.
+  std::string schedule = {};
 };
 
 /// Best of 3 rounds of 12 back-to-back launches after 3 to warm up, in

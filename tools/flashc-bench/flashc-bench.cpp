@@ -54,6 +54,11 @@ static cl::list<std::string>
           cl::desc("Choices, each timed: auto, model (auto without "
                    "--tuned), paper, QxK, QxK/stages, QxK/stages/warps "
                    "(auto)"));
+static cl::list<std::string>
+    schedules("schedule", cl::cat(category),
+              cl::desc("A whole schedule, as flashc --emit=tile prints it, "
+                       "timed beside --tiles"),
+              cl::value_desc("#tile.schedule<...>"));
 static cl::opt<std::string> arch("arch", cl::init("sm_80"), cl::cat(category),
                                  cl::desc("Target of the kernels (sm_80)"));
 static cl::opt<bool> fromStdin("stdin", cl::cat(category),
@@ -254,6 +259,8 @@ llvm::Error benchMain() {
       return parsed.takeError();
     candidates.push_back(*parsed);
   }
+  for (const std::string &text : schedules)
+    candidates.push_back({text, "auto", 0, 0, false, text});
   llvm::Expected<std::vector<Cell>> cells = gridCells();
   if (!cells)
     return cells.takeError();
@@ -291,7 +298,8 @@ int main(int argc, char **argv) {
   setDefault<std::string>(dims, {"64", "128"});
   setDefault<int64_t>(lengths, {512, 1024, 2048, 4096, 8192, 16384});
   setDefault<std::string>(dtypes, {"fp16"});
-  setDefault<std::string>(tiles, {"auto"});
+  if (schedules.empty())
+    setDefault<std::string>(tiles, {"auto"});
   setDefault<int64_t>(heads, {0});
   if (llvm::Error error = benchMain()) {
     llvm::errs() << "flashc-bench: " << llvm::toString(std::move(error))

@@ -60,6 +60,7 @@ struct RoleChoices {
   RescaleKind rescale = RescaleKind::Lazy;
   bool apart = false;
   bool ahead = false;
+  bool skip = false;
 
   bool operator==(const RoleChoices &) const = default;
 };

@@ -201,6 +201,7 @@ private:
   // Rings.cpp: slots, filled by TMA.
   mlir::LogicalResult emitSend(warp::SendOp op);
   mlir::LogicalResult emitReceive(warp::ReceiveOp op);
+  mlir::LogicalResult emitSkip(warp::SkipOp op);
   void emitRelease(warp::ReleaseOp op);
   void emitClearRows(warp::ClearRowsOp op);
   void copyBox(const View &view, Value map, Value target, Value barrier,

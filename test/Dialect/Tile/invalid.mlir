@@ -10,37 +10,37 @@
 // -----
 
 // expected-error @+1 {{expects 1 to 3 groups that compute, but got 0; a block has at most 16 warps here}}
-#r = #tile.roles<groups = 0, producer = 32, consumer = 232, overlap = true, turns = true, rescale = always, apart = false, ahead = false>
+#r = #tile.roles<groups = 0, producer = 32, consumer = 232, overlap = true, turns = true, rescale = always, apart = false, ahead = false, skip = false>
 
 // -----
 
 // expected-error @+1 {{expects 1 to 3 groups that compute, but got 4; a block has at most 16 warps here}}
-#r = #tile.roles<groups = 4, producer = 32, consumer = 232, overlap = true, turns = true, rescale = always, apart = false, ahead = false>
+#r = #tile.roles<groups = 4, producer = 32, consumer = 232, overlap = true, turns = true, rescale = always, apart = false, ahead = false, skip = false>
 
 // -----
 
 // expected-error @+1 {{expects registers of a thread from 24 to 256 in steps of 8, but got 16; round it}}
-#r = #tile.roles<groups = 2, producer = 16, consumer = 232, overlap = true, turns = true, rescale = always, apart = false, ahead = false>
+#r = #tile.roles<groups = 2, producer = 16, consumer = 232, overlap = true, turns = true, rescale = always, apart = false, ahead = false, skip = false>
 
 // -----
 
 // expected-error @+1 {{expects registers of a thread from 24 to 256 in steps of 8, but got 36; round it}}
-#r = #tile.roles<groups = 2, producer = 36, consumer = 232, overlap = true, turns = true, rescale = always, apart = false, ahead = false>
+#r = #tile.roles<groups = 2, producer = 36, consumer = 232, overlap = true, turns = true, rescale = always, apart = false, ahead = false, skip = false>
 
 // -----
 
 // expected-error @+1 {{expects registers of a thread from 24 to 256 in steps of 8, but got 264; round it}}
-#r = #tile.roles<groups = 2, producer = 32, consumer = 264, overlap = true, turns = true, rescale = always, apart = false, ahead = false>
+#r = #tile.roles<groups = 2, producer = 32, consumer = 264, overlap = true, turns = true, rescale = always, apart = false, ahead = false, skip = false>
 
 // -----
 
-#r = #tile.roles<groups = 2, producer = 32, consumer = 232, overlap = true, turns = true, rescale = always, apart = false, ahead = false>
+#r = #tile.roles<groups = 2, producer = 32, consumer = 232, overlap = true, turns = true, rescale = always, apart = false, ahead = false, skip = false>
 // expected-error @+1 {{expects four warps for each of 2 groups and 16 rows for each warp, but got warps = 4 and q = 128; make them 8 and 128}}
 #s = #tile.schedule<q = 128, kv = 64, stages = 2, warps = 4, q_in_registers = false, sram = 1000, roles = #r>
 
 // -----
 
-#r = #tile.roles<groups = 2, producer = 32, consumer = 232, overlap = true, turns = true, rescale = always, apart = false, ahead = false>
+#r = #tile.roles<groups = 2, producer = 32, consumer = 232, overlap = true, turns = true, rescale = always, apart = false, ahead = false, skip = false>
 // expected-error @+1 {{expects four warps for each of 2 groups and 16 rows for each warp, but got warps = 8 and q = 256; make them 8 and 128}}
 #s = #tile.schedule<q = 256, kv = 64, stages = 2, warps = 8, q_in_registers = false, sram = 1000, roles = #r>
 

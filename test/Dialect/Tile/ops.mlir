@@ -16,6 +16,13 @@ func.func @program() {
   return
 }
 
+// CHECK-LABEL: func.func @own_rows(
+// CHECK:         tile.own_rows %{{.+}}
+func.func @own_rows(%row: index) {
+  %first, %end = tile.own_rows %row
+  return
+}
+
 // CHECK-LABEL: func.func @load(
 // CHECK:         tile.load %{{.+}}[%{{.+}}, %{{.+}}, %{{.+}}] : memref<?x?x?x40xf16, strided<[?, ?, ?, 1], offset: ?>> -> tensor<128x48xf16>
 // CHECK:         tile.load %{{.+}}[%{{.+}}, %{{.+}}, %{{.+}}] limit(%{{.+}}) :

@@ -134,6 +134,10 @@ warp.kernel @roles(%view: !rows, %row: index) attributes {q_block = 128 : i64, w
       %q = warp.receive %qr : !warp.ring<128x128xf16, 64, depth = 1, parts = 2> -> !warp.buffer<128x128xf16, 64, parts = 2>
       // CHECK: %[[K:.+]] = warp.receive %[[KR]] at(%{{.+}}, %{{.+}}) :
       %k = warp.receive %kr at(%stage, %phase) : !warp.ring<176x128xf16, 64, depth = 2> -> !warp.buffer<176x128xf16, 64>
+      // CHECK: warp.group{{$}}
+      %g = warp.group
+      // CHECK: warp.skip %[[KR]] at(%{{.+}}, %{{.+}}) :
+      warp.skip %kr at(%stage, %phase) : !warp.ring<176x128xf16, 64, depth = 2>
       // CHECK: warp.await_turn
       warp.await_turn
       // CHECK: %[[SC:.+]] = warp.wgmma %[[Q]], %[[K]] transpose_b depth(128) :

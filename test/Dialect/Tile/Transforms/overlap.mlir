@@ -1,7 +1,7 @@
 // RUN: flashc-opt %s --tile-overlap --canonicalize --cse --split-input-file --verify-diagnostics | FileCheck %s
 
 #s = #tile.schedule<q = 64, kv = 64, stages = 1, warps = 4, q_in_registers = false, sram = 65536, roles = <
-    groups = 1, producer = 32, consumer = 240, overlap = true, turns = false, rescale = lazy, apart = true, ahead = false>>
+    groups = 1, producer = 32, consumer = 240, overlap = true, turns = false, rescale = lazy, apart = true, ahead = false, skip = false>>
 #mask = affine_set<(i, j)[sk] : (i - j >= 0, sk - 1 - j >= 0)>
 
 // Full blocks, then masked ones. Block 0 is masked if it is not a full one, Q comes behind
@@ -106,7 +106,7 @@ tile.kernel @causal(%q: memref<?x?x?x64xf16>, %k: memref<?x?x?x64xf16>, %v: memr
 // -----
 
 #s = #tile.schedule<q = 64, kv = 64, stages = 1, warps = 4, q_in_registers = false, sram = 65536, roles = <
-    groups = 1, producer = 32, consumer = 240, overlap = true, turns = false, rescale = lazy, apart = true, ahead = false>>
+    groups = 1, producer = 32, consumer = 240, overlap = true, turns = false, rescale = lazy, apart = true, ahead = false, skip = false>>
 #mask = affine_set<(i, j)[sk] : (i - j >= 0, sk - 1 - j >= 0)>
 
 // One loop from a block that is not known; the captured bias may be empty where
@@ -182,7 +182,7 @@ tile.kernel @window_with_bias(%q: memref<?x?x?x64xf16>, %k: memref<?x?x?x64xf16>
 // -----
 
 #s = #tile.schedule<q = 64, kv = 64, stages = 1, warps = 4, q_in_registers = false, sram = 65536, roles = <
-    groups = 1, producer = 32, consumer = 240, overlap = true, turns = false, rescale = lazy, apart = true, ahead = false>>
+    groups = 1, producer = 32, consumer = 240, overlap = true, turns = false, rescale = lazy, apart = true, ahead = false, skip = false>>
 #mask = affine_set<(i, j)[sk] : (i - j >= 0, sk - 1 - j >= 0)>
 
 // Without a mask there must be a block for certain.
@@ -232,7 +232,7 @@ tile.kernel @three_full_blocks(%q: memref<?x?x?x64xf16>, %k: memref<?x?x?x64xf16
 // -----
 
 #s = #tile.schedule<q = 64, kv = 64, stages = 1, warps = 4, q_in_registers = false, sram = 65536, roles = <
-    groups = 1, producer = 32, consumer = 240, overlap = true, turns = false, rescale = lazy, apart = true, ahead = false>>
+    groups = 1, producer = 32, consumer = 240, overlap = true, turns = false, rescale = lazy, apart = true, ahead = false, skip = false>>
 #mask = affine_set<(i, j)[sk] : (i - j >= 0, sk - 1 - j >= 0)>
 
 // CHECK-LABEL: tile.kernel @perhaps_empty(
@@ -285,7 +285,7 @@ tile.kernel @perhaps_empty(%q: memref<?x?x?x64xf16>, %k: memref<?x?x?x64xf16>, %
 // -----
 
 #s = #tile.schedule<q = 64, kv = 64, stages = 1, warps = 4, q_in_registers = false, sram = 65536, roles = <
-    groups = 1, producer = 32, consumer = 240, overlap = true, turns = false, rescale = lazy, apart = true, ahead = false>>
+    groups = 1, producer = 32, consumer = 240, overlap = true, turns = false, rescale = lazy, apart = true, ahead = false, skip = false>>
 #mask = affine_set<(i, j)[sk] : (i - j >= 0, sk - 1 - j >= 0)>
 
 // CHECK-LABEL: tile.kernel @not_a_stream(
@@ -335,7 +335,7 @@ tile.kernel @not_a_stream(%q: memref<?x?x?x64xf16>, %k: memref<?x?x?x64xf16>, %v
 // -----
 
 #s = #tile.schedule<q = 64, kv = 64, stages = 1, warps = 4, q_in_registers = false, sram = 65536, roles = <
-    groups = 1, producer = 32, consumer = 240, overlap = false, turns = false, rescale = lazy, apart = true, ahead = false>>
+    groups = 1, producer = 32, consumer = 240, overlap = false, turns = false, rescale = lazy, apart = true, ahead = false, skip = false>>
 #mask = affine_set<(i, j)[sk] : (i - j >= 0, sk - 1 - j >= 0)>
 
 // CHECK-LABEL: tile.kernel @not_asked_for(
