@@ -179,17 +179,18 @@ def Tile_SoftmaxUpdateOp : Tile_Op<"softmax_update", [Pure, AllTypesMatch<["scor
     (before `c`), `l` has none. Where `m' = -inf` (no key seen yet) the exponents read it as 0, so
     `p = alpha = 0` and never NaN. With `lazy(t)`, t > 0 and in units of the exponent, a row keeps `m' = m` while
     `c * (rowmax(s) - m) <= t`: p then stays below B^t and alpha is exactly 1, and the final division makes the result the
-    same. Source: FlashAttention-2 (arXiv 2307.08691), Algorithm 1, line 9; lazy: FlashAttention-4.
+    same. With `offset(h)` the scores are `s[r, c] + h[r]`, and `s` is what a row's scores differ in. Source: FlashAttention-2
+    (arXiv 2307.08691), Algorithm 1, line 9; lazy: FlashAttention-4.
     ```mlir
     %p, %m1, %l1, %alpha = tile.softmax_update %s, %m, %l base(e) scale(0.125)
         : tensor<64x128xf32>, tensor<64xf32>
     ```
   }];
-  let arguments = (ins Tile_ScoreBlock:$scores, Tile_Rows:$rowMax, Tile_Rows:$rowSum, Tile_ExpBase:$base, F32Attr:$scale,
-                       OptionalAttr<F32Attr>:$lazy);
+  let arguments = (ins Tile_ScoreBlock:$scores, Tile_Rows:$rowMax, Tile_Rows:$rowSum, Optional<Tile_Rows>:$offset,
+                       Tile_ExpBase:$base, F32Attr:$scale, OptionalAttr<F32Attr>:$lazy);
   let results = (outs Tile_ScoreBlock:$probs, Tile_Rows:$newMax, Tile_Rows:$newSum, Tile_Rows:$rescale);
-  let assemblyFormat = [{ $scores `,` $rowMax `,` $rowSum `base` `(` $base `)` `scale` `(` $scale `)` (`lazy` `(` $lazy^ `)`)?
-                          attr-dict `:` type($scores) `,` type($rowMax) }];
+  let assemblyFormat = [{ $scores `,` $rowMax `,` $rowSum (`offset` `(` $offset^ `:` type($offset) `)`)? `base` `(` $base `)`
+                          `scale` `(` $scale `)` (`lazy` `(` $lazy^ `)`)? attr-dict `:` type($scores) `,` type($rowMax) }];
   let hasVerifier = 1;
 }
 

@@ -150,6 +150,30 @@ def TileOverlap : Pass<"tile-overlap"> {
   }];
 }
 
+def TileRelativeBias : Pass<"tile-relative-bias"> {
+  let summary = "Count the keys of a bias by distance from the first one of a block";
+  let description = [{
+    A score function that adds slope * (j - i) (ALiBi), or slope * |j - i|, needs each element's distance as a float. With j0 the
+    block's first key, slope * (j - i) = slope * (j - j0) + slope * (j0 - i): the first part has the same columns in every block, and the
+    second is one number a row, which goes to the softmax as its `offset`. Where a row's own key is not inside the block, |j - i| is a
+    distance with a sign; a branch keeps the function as it is for the others.
+
+    In the key loops of kernels with `roles`. Runs after `tile-overlap` and before `tile-expand-softmax`.
+    ```mlir
+    // Before: with d = j - i as an f32
+    %s1 = tile.map ins(%s : tensor<64x64xf32>) at(%i0, %j0) -> tensor<64x64xf32> {
+      %r = math.fma %slope, %d, %x : f32
+    tile.softmax_update %s1, %m, %l base(two) scale(0.18)
+    // After: with d = j - j0
+    %h = tile.map ins(%m : tensor<64xf32>) at(%i0) -> tensor<64xf32> {
+      %r = arith.mulf %slope, %e : f32
+    %s1 = tile.map ins(%s : tensor<64x64xf32>) at(%i0, %c0) -> tensor<64x64xf32> {
+      %r = math.fma %slope, %d, %x : f32
+    tile.softmax_update %s1, %m, %l offset(%h : tensor<64xf32>) base(two) scale(0.18)
+    ```
+  }];
+}
+
 def TileSplitTanh : Pass<"tile-split-tanh"> {
   let summary = "Use a polynomial for tanh where all elements of a group of rows are near zero";
   let description = [{

@@ -37,6 +37,7 @@ void flashc::buildTilePipeline(OpPassManager &manager,
   manager.addPass(tile::createTileLazyRescale());
   manager.addPass(tile::createTileDropGuards());
   manager.addPass(tile::createTileOverlap());
+  manager.addPass(tile::createTileRelativeBias());
   manager.addPass(tile::createTileSplitTanh());
   manager.addPass(tile::createTileExpandTanh());
   manager.addPass(tile::createTileExpandSoftmax());

@@ -9,7 +9,7 @@ namespace flashc::tile {
 /// Builds parts of one softmax_update in base two. With c the scale, m the row
 /// maximum in raw scores and M the rounded product c*m:
 ///
-///   * p = 2^fma(s, c, -M), one operation before the exponential. Rounding c*m
+///   * p = 2^fma(s, c, -M), or 2^fma(s, c, c*h - M), one operation before the exponential. Rounding c*m
 ///     shifts all exponents of a row alike, so alpha is built from the same M
 ///     and the shift cancels in O = acc / l.
 ///   * From |M| = 2^22 on, the shift itself (half a unit in M's last place)
@@ -39,8 +39,10 @@ public:
   mlir::Value buildShift(mlir::Value newMax);
   /// 2^(M - M'), exactly 1 where m' = m and 0 where m = -inf, for every row.
   mlir::Value buildAlpha(mlir::Value shift);
-  /// 2^fma(s, c, shift).
-  mlir::Value buildExponentials(mlir::Value scores, mlir::Value shift);
+  /// c*h - M' of every row: the shift, where there is no offset h.
+  mlir::Value buildStart(mlir::Value shift);
+  /// 2^fma(s, c, start).
+  mlir::Value buildExponentials(mlir::Value scores, mlir::Value start);
 
 private:
   float getSlack();
