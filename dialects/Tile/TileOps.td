@@ -314,14 +314,15 @@ def Tile_AnyAboveOp : Tile_Op<"any_above", [Pure]> {
   let description = [{
     True where some score is above its row's limit. It may also be true where none is (on a GPU it is for limits below zero),
     and, as with `tile.any`, it may differ from group to group: what it guards must be right either way. Whether NaN is above
-    a limit is left open. No row's maximum is found, so that this costs half of a `tile.reduce` and no shuffle.
+    a limit is left open. No row's maximum is found, so that this costs half of a `tile.reduce` and no shuffle. With `floor(x)`,
+    x < 0, it is also true where some score is below x.
     ```mlir
     %c = tile.any_above %s, %limits : tensor<64x128xf32>, tensor<64xf32>
     ```
   }];
-  let arguments = (ins Tile_ScoreBlock:$scores, Tile_Rows:$limits);
+  let arguments = (ins Tile_ScoreBlock:$scores, Tile_Rows:$limits, OptionalAttr<F32Attr>:$floor);
   let results = (outs I1:$result);
-  let assemblyFormat = "$scores `,` $limits attr-dict `:` type($scores) `,` type($limits)";
+  let assemblyFormat = "$scores `,` $limits (`floor` `(` $floor^ `)`)? attr-dict `:` type($scores) `,` type($limits)";
   let hasVerifier = 1;
 }
 

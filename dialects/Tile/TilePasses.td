@@ -174,6 +174,34 @@ def TileRelativeBias : Pass<"tile-relative-bias"> {
   }];
 }
 
+def TileFuseCap : Pass<"tile-fuse-cap"> {
+  let summary = "Put a soft cap's polynomial into the exponent where scores are small and no maximum rises";
+  let description = [{
+    tanh(k s) rises with s and is at most k s, so that a test of s itself says that no row's maximum rises; the same test says whether
+    all |k s| are at most 13/32, where a polynomial of degree 7 does. Where both hold, which is one look at the scores and one vote,
+    p = 2^(s P(s^2) - M): one more multiplication than terms, with nothing between the product and the exponential. The other side of
+    the branch has the function, the update and the rescaling as they were.
+
+    In the key loops of kernels with `roles` that say `rescale = test`, for a map of tanh alone, without a mask behind it. Runs
+    after `tile-overlap` and before `tile-split-tanh`.
+    ```mlir
+    // Before
+    %s1 = tile.map ins(%s : tensor<64x64xf32>) -> tensor<64x64xf32> {
+      %t = math.tanh %x : f32
+    %p, %m1, %l1, %alpha = tile.softmax_update %s1, %m, %l base(two) scale(43.3) lazy(8.0)
+    %acc1 = tile.rescale %acc by %alpha
+    // After
+    %c = tile.any_above %s, %limits floor(-0.40625)
+    scf.if %c
+      tile.softmax_update
+    else
+      %p = tile.map ins(%s, %shift : tensor<64x64xf32>, tensor<64xf32>) -> tensor<64x64xf32> {
+        %e = math.fma %poly, %x, %y : f32
+        %p = math.exp2 %e : f32
+    ```
+  }];
+}
+
 def TileSplitTanh : Pass<"tile-split-tanh"> {
   let summary = "Use a polynomial for tanh where all elements of a group of rows are near zero";
   let description = [{

@@ -38,6 +38,7 @@ void flashc::buildTilePipeline(OpPassManager &manager,
   manager.addPass(tile::createTileDropGuards());
   manager.addPass(tile::createTileOverlap());
   manager.addPass(tile::createTileRelativeBias());
+  manager.addPass(tile::createTileFuseCap());
   manager.addPass(tile::createTileSplitTanh());
   manager.addPass(tile::createTileExpandTanh());
   manager.addPass(tile::createTileExpandSoftmax());

@@ -263,6 +263,23 @@ void KernelEmitter::emitAnyNotFinite(warp::AnyNotFiniteOp op) {
   scalars.map(op.getResult(), voteAny(isNot));
 }
 
+// Whether some element is below `floor`, which is itself below zero: as unsigned
+// integers the floats below zero are above all others, and the lower the larger.
+Value KernelEmitter::emitAnyBelow(ArrayRef<Value> in, FloatAttr floor) {
+  Value limit = i32(int32_t(
+      floor.getValue().bitcastToAPInt().getZExtValue()));
+  SmallVector<Value, 2> chains;
+  for (auto [i, value] : llvm::enumerate(in)) {
+    Value bits = arith::BitcastOp::create(b, b.getI32Type(), value);
+    if (i < 2)
+      chains.push_back(bits);
+    else
+      chains[i % 2] = arith::MaxUIOp::create(b, chains[i % 2], bits);
+  }
+  Value most = arith::MaxUIOp::create(b, chains[0], chains[1]);
+  return arith::CmpIOp::create(b, arith::CmpIPredicate::ugt, most, limit);
+}
+
 // Floats from +0 on compare as their bits do as signed integers, and all others
 // are negative as integers: limits below zero are replaced by the least one.
 // ptxas makes one instruction of two maxima in a row.
@@ -276,9 +293,12 @@ void KernelEmitter::emitAnyAbove(warp::AnyAboveOp op) {
     return arith::BitcastOp::create(b, i32Type, value);
   };
   Registers above;
+  if (auto floor = op.getFloorAttr())
+    above.push_back(emitAnyBelow(in, floor));
+  size_t row = 0;
   for (int64_t rowTile = 0; rowTile < layout.rowTiles; ++rowTile)
     for (int64_t half : {0, 1}) {
-      Value limit = fragments[op.getLimits()][above.size()];
+      Value limit = fragments[op.getLimits()][row++];
       Value isFromZero =
           arith::CmpFOp::create(b, arith::CmpFPredicate::OGE, limit, zero);
       limit = arith::SelectOp::create(b, isFromZero, bits(limit),

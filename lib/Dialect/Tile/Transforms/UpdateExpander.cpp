@@ -57,7 +57,6 @@ Value UpdateExpander::buildBlockMax() {
   return buildMap(b, old.getType(), {old, ofBlock, offset}, {}, body)[0];
 }
 
-/// How far a score may be above m.
 float UpdateExpander::getSlack() {
   auto lazy = op.getLazyAttr();
   return lazy ? float(lazy.getValueAsDouble() / double(scale)) : 0.0f;
@@ -76,7 +75,8 @@ Value UpdateExpander::buildMayRise() {
   };
   Value limits =
       buildMap(b, op.getRowMax().getType(), inputs, {}, body)[0];
-  return AnyAboveOp::create(b, b.getI1Type(), op.getScores(), limits);
+  return AnyAboveOp::create(b, b.getI1Type(), op.getScores(), limits,
+                            /*floor=*/FloatAttr());
 }
 
 Value UpdateExpander::buildRaised(Value blockMax) {

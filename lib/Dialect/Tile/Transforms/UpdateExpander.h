@@ -30,6 +30,8 @@ public:
   /// (m', alpha) of the raised rows; the others keep m and have alpha = 1.
   std::pair<mlir::Value, mlir::Value> buildNewMax(mlir::Value blockMax,
                                                   mlir::Value raised);
+  /// How far a score may be above m.
+  float getSlack();
   /// 2^(c * (s - m')).
   mlir::Value buildProbs(mlir::Value newMax);
   /// l + rowsum(p), deferred: each part is scaled by alpha and added to alone.
@@ -45,7 +47,6 @@ public:
   mlir::Value buildExponentials(mlir::Value scores, mlir::Value start);
 
 private:
-  float getSlack();
   mlir::Value buildAlphaExponent(mlir::Value oldMax, mlir::Value newMax);
   mlir::scf::IfOp buildFarBranch(mlir::Value newMax, mlir::Value shift,
                                  mlir::Value isLarge);
