@@ -91,7 +91,7 @@ def Tile_StreamOp : Tile_Op<"stream", [MemoryEffects<[MemRead]>]> {
   let description = [{
     Block j holds rows `j * Bc` to `(j + 1) * Bc - 1` with Bc the rows of the stream's tiles; edges as for `tile.load`. A
     stream says which blocks will be needed before they are, so that a machine level can fetch ahead; on the CPU it is
-    nothing but its `tile.next`.
+    nothing but its `tile.next`. Kernels whose warps have roles may read the blocks in another order.
     ```mlir
     %ks = tile.stream %view[%b, %h] blocks(%lo to %hi) : memref<?x?x?x64xf16, strided<[?, ?, ?, 1], offset: ?>> -> !tile.stream<64x64xf16>
     ```

@@ -110,6 +110,28 @@ def TileDropGuards : Pass<"tile-drop-guards"> {
   }];
 }
 
+def TileTurnKeys : Pass<"tile-turn-keys"> {
+  let summary = "Begin with the nearest key block where a bias rises towards it";
+  let description = [{
+    ALiBi adds the less to a score the farther the key is, so that in ascending order each block raises all row maxima, and the
+    accumulator is rescaled with each. In kernels with `roles` the blocks of the first loop come in descending order: all of them under
+    slope * (j - i), which ends at the diagonal; under -slope * |j - i| those up to the last row's own, and the others behind. Only
+    the order differs. Loops that begin with a mask (windows) stay as they are. Runs after `tile-stream-loads` and before
+    `tile-overlap`.
+    ```mlir
+    // Before
+    scf.for %j = %lo to %hi step %c1
+      %k = tile.next %ks[%j]
+    // After: %e = %turn + %lo - 1
+    scf.for %j = %lo to %hi step %c1
+      %b = arith.cmpi slt, %j, %turn : index
+      %m = arith.subi %e, %j : index
+      %j1 = arith.select %b, %m, %j : index
+      %k = tile.next %ks[%j1]
+    ```
+  }];
+}
+
 def TileOverlap : Pass<"tile-overlap"> {
   let summary = "Start a key block's scores before the softmax and the product with V of the block before";
   let description = [{

@@ -36,6 +36,7 @@ void flashc::buildTilePipeline(OpPassManager &manager,
   manager.addPass(tile::createTileUseExp2());
   manager.addPass(tile::createTileLazyRescale());
   manager.addPass(tile::createTileDropGuards());
+  manager.addPass(tile::createTileTurnKeys());
   manager.addPass(tile::createTileOverlap());
   manager.addPass(tile::createTileRelativeBias());
   manager.addPass(tile::createTileFuseCap());

@@ -2,6 +2,8 @@
 // votes. Layouts are those of WarpDialect.td.
 #include "KernelEmitter.h"
 
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+
 #include <fmt/format.h>
 
 using namespace mlir;
@@ -144,6 +146,15 @@ Value KernelEmitter::columnOrigin(Value origin) {
   return arith::AddIOp::create(b, toI32(scalar(origin)), laneColumn);
 }
 
+// Columns that are counted from the block's first one are small whole numbers,
+// for which LLVM would convert each sum anew, and do so in front of the loop at
+// the cost of a register each: a copy keeps their range from it.
+static bool countsFromBlock(warp::MapOp op) {
+  return op.getOrigin().size() == 2 &&
+         isConstantIntValue(op.getOrigin()[1], 0) &&
+         !op.getBody().getOps<arith::SIToFPOp>().empty();
+}
+
 LogicalResult KernelEmitter::emitMap(warp::MapOp op) {
   SmallVector<Registers> out(op.getNumResults());
   auto type = cast<warp::FragmentType>(op.getResult(0).getType());
@@ -151,6 +162,8 @@ LogicalResult KernelEmitter::emitMap(warp::MapOp op) {
   SmallVector<Value, 2> origin;
   for (auto [dim, first] : llvm::enumerate(op.getOrigin()))
     origin.push_back(dim == 0 ? rowOrigin(first, type) : columnOrigin(first));
+  if (countsFromBlock(op))
+    origin[1] = inlineAsm(b.getI32Type(), "mov.b32 $0, $1;", "=r,r", origin[1]);
   for (int64_t rowTile = 0; rowTile < layout.rowTiles; ++rowTile) {
     if (type.getRank() == 1) {
       for (int64_t half : {0, 1})

@@ -111,12 +111,20 @@ Value Fuser::buildIsOutside() {
                             limits, b.getF32FloatAttr(-end));
 }
 
-/// As it was.
+/// As it was, with exponentials: most of what comes here is beyond the other
+/// polynomial too.
 void Fuser::buildWhole() {
   IRMapping mapping;
   for (Operation *op : {old.cap.getOperation(), old.update.getOperation(),
                         old.rescale.getOperation(), old.probs.getOperation()})
     b.clone(*op, mapping);
+  auto cap = mapping.lookup(old.cap.getResult(0)).getDefiningOp<MapOp>();
+  OpBuilder::InsertionGuard guard(b);
+  math::TanhOp tanh = findCap(cap);
+  b.setInsertionPoint(tanh);
+  tanh.replaceAllUsesWith(TanhArgument(tanh).buildExponential(b));
+  tanh.erase();
+  b.setInsertionPointAfter(mapping.lookup(old.probs.getResult(0)).getDefiningOp());
   SmallVector<Value> results = {
       old.rescale.getResult(), old.update.getNewMax(), old.update.getNewSum(),
       old.probs.getResult(0)};

@@ -10,6 +10,7 @@
 // block and row. And the maxima that are tested for stand near zero.
 //
 //===----------------------------------------------------------------------===//
+#include "DistanceBias.h"
 #include "Rescale.h"
 
 #include "flashc/Dialect/Tile/IR/BuildMap.h"
@@ -22,50 +23,6 @@ namespace flashc::tile {
 #include "Tile/TilePasses.h.inc"
 
 namespace {
-/// A map of s + slope * (j - i), or of s + slope * |j - i|.
-struct Bias {
-  MapOp map;
-  Value slope; // a scalar from outside
-  bool isAbsolute = false;
-
-  Value row() { return map.getOrigin()[0]; }
-  Value key() { return map.getOrigin()[1]; }
-};
-
-/// Whether `value` is j - i of the map that it stands in, as an f32.
-bool isDistance(Value value, Block &body) {
-  auto number = value.getDefiningOp<arith::SIToFPOp>();
-  auto cast = number ? number.getIn().getDefiningOp<arith::IndexCastOp>()
-                     : arith::IndexCastOp();
-  auto distance = cast ? cast.getIn().getDefiningOp<arith::SubIOp>()
-                       : arith::SubIOp();
-  return distance && number.getType().isF32() &&
-         cast.getType().getIntOrFloatBitWidth() >= 32 &&
-         distance.getLhs() == body.getArguments().back() &&
-         distance.getRhs() == body.getArguments().drop_back().back();
-}
-
-std::optional<Bias> matchBias(Value scores) {
-  auto map = scores.getDefiningOp<MapOp>();
-  if (!map || map.getInputs().size() != 1 || map.getOrigin().size() != 2 ||
-      map.getNumResults() != 1)
-    return std::nullopt;
-  Block &body = map.getBody().front();
-  auto sum =
-      body.getTerminator()->getOperand(0).getDefiningOp<math::FmaOp>();
-  if (!sum || sum->getBlock() != &body || sum.getC() != body.getArgument(0) ||
-      !body.getArgument(0).hasOneUse())
-    return std::nullopt;
-  for (auto [slope, term] : {std::pair{sum.getA(), sum.getB()},
-                             std::pair{sum.getB(), sum.getA()}}) {
-    auto size = term.getDefiningOp<math::AbsFOp>();
-    if (slope.getParentBlock() != &body &&
-        isDistance(size ? size.getOperand() : term, body))
-      return Bias{map, slope, bool(size)};
-  }
-  return std::nullopt;
-}
-
 Value buildFloat(ImplicitLocOpBuilder &b, Value index) {
   Value number = arith::IndexCastOp::create(b, b.getI32Type(), index);
   return arith::SIToFPOp::create(b, b.getF32Type(), number);
@@ -75,7 +32,7 @@ Value buildFloat(ImplicitLocOpBuilder &b, Value index) {
 /// mask, which takes -inf whatever a row's offset is.
 class Rewriter {
 public:
-  Rewriter(SoftmaxUpdateOp update, MaskOp mask, Bias bias)
+  Rewriter(SoftmaxUpdateOp update, MaskOp mask, DistanceBias bias)
       : b(bias.map.getLoc(), bias.map), update(update), mask(mask),
         bias(bias) {}
   void run();
@@ -93,7 +50,7 @@ private:
   ImplicitLocOpBuilder b;
   SoftmaxUpdateOp update;
   MaskOp mask;
-  Bias bias;
+  DistanceBias bias;
 };
 
 /// Whether some row's own key is inside the block, so that distances on both
@@ -183,7 +140,7 @@ struct TileRelativeBias : impl::TileRelativeBiasBase<TileRelativeBias> {
         return;
       auto mask = update.getScores().getDefiningOp<MaskOp>();
       Value scores = mask ? mask.getScores() : update.getScores();
-      std::optional<Bias> bias = matchBias(scores);
+      std::optional<DistanceBias> bias = matchDistanceBias(scores);
       if (bias && scores.hasOneUse() && (!mask || mask->hasOneUse()))
         Rewriter(update, mask, *bias).run();
     });

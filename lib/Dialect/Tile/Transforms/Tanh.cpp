@@ -11,6 +11,7 @@
 #include "flashc/Dialect/Tile/IR/BuildMap.h"
 
 #include "mlir/IR/Matchers.h"
+#include "llvm/Support/MathExtras.h"
 
 #include <cmath>
 
@@ -89,6 +90,17 @@ Value TanhArgument::buildShort(ImplicitLocOpBuilder &b, Value v, double c,
   Value y = arith::MulFOp::create(b, v, v);
   return math::FmaOp::create(b, buildSum(b, coefficients, factor, 1, y), v,
                              start);
+}
+
+Value TanhArgument::buildExponential(ImplicitLocOpBuilder &b) const {
+  float exponent = float(2 * factor / llvm::numbers::ln2);
+  Value e = math::Exp2Op::create(
+      b, arith::MulFOp::create(b, base, buildF32(b, exponent)));
+  Value one = buildF32(b, 1.0f);
+  Value inverse =
+      arith::DivFOp::create(b, one, arith::AddFOp::create(b, e, one),
+                            arith::FastMathFlags::afn);
+  return math::FmaOp::create(b, inverse, buildF32(b, -2.0f), one);
 }
 
 Value TanhArgument::buildRational(ImplicitLocOpBuilder &b) const {

@@ -41,6 +41,9 @@ public:
   mlir::Value buildShort(mlir::ImplicitLocOpBuilder &b, mlir::Value v, double c,
                          mlir::Value start) const;
   mlir::Value buildRational(mlir::ImplicitLocOpBuilder &b) const;
+  /// 1 - 2 / (1 + e^(2 k v)): five operations, of which two are on the unit for
+  /// exponentials. Off by 2^-22 absolutely, as is a result near 1.
+  mlir::Value buildExponential(mlir::ImplicitLocOpBuilder &b) const;
 
 private:
   mlir::Value base; // v
