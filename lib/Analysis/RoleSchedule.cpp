@@ -115,7 +115,7 @@ std::optional<Schedule> RoleChooser::complete(int64_t groups,
       240, ((groups + 1) * launch - kProducerRegisters) / groups / 8 * 8);
   s.registersEstimate = kv / 2 + kv / 4 + padded(request.valueHeadDim) / 2 +
                         kOtherRegisters +
-                        (request.hasScore ? scoreRegisters(kv) : 0);
+                        (request.isPositional ? scoreRegisters(kv) : 0);
   if (s.registersEstimate > roles.consumerRegisters || kv > 256)
     return std::nullopt;
   int64_t d = inSegments(request.headDim),

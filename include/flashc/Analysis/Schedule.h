@@ -24,9 +24,10 @@ struct ScheduleRequest {
   int64_t headDim = 0;
   int64_t valueHeadDim = 0;
   ElementKind element = ElementKind::F16;
-  /// Whether scalar code runs on every score: it needs registers of its own.
+  /// Whether scalar code runs on every score.
   bool hasScore = false;
-  /// Whether that code reads positions or captured arrays.
+  /// Whether that code reads positions or captured arrays in another way than
+  /// as a bias by distance (ALiBi): it needs registers of its own.
   bool isPositional = false;
   /// Whether some key blocks are masked: their code needs registers for it.
   bool isMasked = false;

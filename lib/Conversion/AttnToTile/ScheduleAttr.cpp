@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "flashc/Conversion/AttnToTile/ScheduleAttr.h"
 
+#include "flashc/Dialect/Attn/IR/ScoreBias.h"
 #include "flashc/Support/Error.h"
 
 #include "mlir/AsmParser/AsmParser.h"
@@ -48,7 +49,10 @@ ScheduleRequest getScheduleRequest(attn::ForwardOp op) {
   request.hasScore = op.hasScore();
   if (op.hasScore()) {
     Block &score = op.getScore().front();
+    std::optional<attn::ScoreBias> bias = attn::matchScoreBias(op);
+    bool isRelative = bias && attn::isDistance(*bias);
     request.isPositional =
+        !isRelative &&
         llvm::any_of(score.getArguments().drop_front(),
                      [](Value position) { return !position.use_empty(); });
   }
