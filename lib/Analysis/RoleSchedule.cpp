@@ -138,10 +138,11 @@ std::optional<Schedule> RoleChooser::complete(int64_t groups,
                   : exposed > 1 ? RescaleKind::Lazy
                                 : RescaleKind::Always;
   // Some group's rows may see no key of a block that the tile's others see.
-  roles.skip = request.isMasked && s.q - kGroupRows >= kv;
+  bool isWindow = request.length && getBand(request.length).first >= 0;
+  roles.skip = request.isMasked && s.q - kGroupRows >= kv &&
+               (isWindow || !request.isDistance);
   // Groups that skip are far apart at both ends of a window.
-  roles.turns &=
-      !(roles.skip && request.length && getBand(request.length).first >= 0);
+  roles.turns &= !(roles.skip && isWindow);
   s.roles = roles;
   return s;
 }

@@ -29,6 +29,8 @@ struct ScheduleRequest {
   /// Whether that code reads positions or captured arrays in another way than
   /// as a bias by distance (ALiBi): it needs registers of its own.
   bool isPositional = false;
+  /// Whether it is such a bias: key blocks come nearest first, for all groups.
+  bool isDistance = false;
   /// Whether some key blocks are masked: their code needs registers for it.
   bool isMasked = false;
   /// The keys that row i sees, i - left to i + right, where the mask is a band;

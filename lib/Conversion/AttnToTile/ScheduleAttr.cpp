@@ -50,9 +50,9 @@ ScheduleRequest getScheduleRequest(attn::ForwardOp op) {
   if (op.hasScore()) {
     Block &score = op.getScore().front();
     std::optional<attn::ScoreBias> bias = attn::matchScoreBias(op);
-    bool isRelative = bias && attn::isDistance(*bias);
+    request.isDistance = bias && attn::isDistance(*bias);
     request.isPositional =
-        !isRelative &&
+        !request.isDistance &&
         llvm::any_of(score.getArguments().drop_front(),
                      [](Value position) { return !position.use_empty(); });
   }

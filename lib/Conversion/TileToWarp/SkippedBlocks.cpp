@@ -6,15 +6,11 @@
 // of the tile gives the producer's.
 #include "RoleConverter.h"
 
+#include "flashc/Dialect/Tile/IR/OwnRows.h"
+
 using namespace mlir;
 
 namespace flashc {
-
-static bool isOfOwnRows(Value value) {
-  Operation *op = value.getDefiningOp();
-  return op && (isa<tile::OwnRowsOp>(op) ||
-                llvm::any_of(op->getOperands(), isOfOwnRows));
-}
 
 LogicalResult RoleConverter::convertOwnRows(tile::OwnRowsOp op) {
   Location loc = op.getLoc();
@@ -33,7 +29,7 @@ LogicalResult RoleConverter::convertOwnRows(tile::OwnRowsOp op) {
 Value RoleConverter::ofAllGroups(Value value) {
   if (Value made = whole.lookupOrNull(value))
     return made;
-  if (!isOfOwnRows(value))
+  if (!tile::isOfOwnRows(value))
     return lookup(value);
   Operation *op = value.getDefiningOp();
   IRMapping operands;
@@ -54,7 +50,7 @@ void RoleConverter::skipBlocks(Location loc, Value from, Value to) {
 
 /// At the last stream: none is received from before.
 LogicalResult RoleConverter::skipBefore(tile::StreamOp op) {
-  if (!isOfOwnRows(op.getLo()) && !isOfOwnRows(op.getHi()))
+  if (!tile::isOfOwnRows(op.getLo()) && !tile::isOfOwnRows(op.getHi()))
     return success();
   if (!shared.empty() && (shared.front().getLo() != op.getLo() ||
                           shared.front().getHi() != op.getHi()))

@@ -12,6 +12,7 @@
 #include "DistanceBias.h"
 #include "Rescale.h"
 
+#include "flashc/Dialect/Tile/IR/OwnRows.h"
 #include "flashc/Dialect/Tile/Transforms/Passes.h"
 
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
@@ -45,13 +46,14 @@ std::optional<DistanceBias> findBias(scf::ForOp loop) {
 }
 
 /// The loops that read what `first` reads, which it begins; empty if it does
-/// not, or if they are no key loops.
+/// not, if they are no key loops, or if groups skip blocks at either end.
 SmallVector<scf::ForOp> findChain(scf::ForOp first) {
   SmallVector<scf::ForOp> chain;
   for (auto next : first.getBody()->getOps<NextOp>()) {
     auto stream = next.getStream().getDefiningOp<StreamOp>();
     if (!stream ||
-        !isEqualConstantIntOrValue(stream.getLo(), first.getLowerBound()))
+        !isEqualConstantIntOrValue(stream.getLo(), first.getLowerBound()) ||
+        isOfOwnRows(stream.getLo()) || isOfOwnRows(stream.getHi()))
       return {};
     for (Operation *user : stream->getUsers()) {
       auto loop = dyn_cast<scf::ForOp>(user->getParentOp());
