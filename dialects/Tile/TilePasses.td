@@ -182,16 +182,16 @@ def TileRelativeBias : Pass<"tile-relative-bias"> {
 
     In the key loops of kernels with `roles`. Runs after `tile-overlap` and before `tile-expand-softmax`.
     ```mlir
-    // Before: with d = j - i as an f32
-    %s1 = tile.map ins(%s : tensor<64x64xf32>) at(%i0, %j0) -> tensor<64x64xf32> {
-      %r = math.fma %slope, %d, %x : f32
-    tile.softmax_update %s1, %m, %l base(two) scale(0.18)
-    // After: with d = j - j0
+    // Before: with f = j - i as an f32
+    %s = tile.map ins(%d : tensor<64x32xf32>) at(%i0, %j0) -> tensor<64x32xf32> {
+      %y = math.fma %slope, %f, %x : f32
+    tile.softmax_update %s, %m, %l base(two) scale(0.125)
+    // After: with f = j - j0
     %h = tile.map ins(%m : tensor<64xf32>) at(%i0) -> tensor<64xf32> {
-      %r = arith.mulf %slope, %e : f32
-    %s1 = tile.map ins(%s : tensor<64x64xf32>) at(%i0, %c0) -> tensor<64x64xf32> {
-      %r = math.fma %slope, %d, %x : f32
-    tile.softmax_update %s1, %m, %l offset(%h : tensor<64xf32>) base(two) scale(0.18)
+      %z = arith.mulf %slope, %e : f32
+    %s = tile.map ins(%d : tensor<64x32xf32>) at(%i0, %c0) -> tensor<64x32xf32> {
+      %y = math.fma %slope, %f, %x : f32
+    tile.softmax_update %s, %m, %l offset(%h : tensor<64xf32>) base(two) scale(0.125)
     ```
   }];
 }
@@ -208,18 +208,18 @@ def TileFuseCap : Pass<"tile-fuse-cap"> {
     after `tile-overlap` and before `tile-split-tanh`.
     ```mlir
     // Before
-    %s1 = tile.map ins(%s : tensor<64x64xf32>) -> tensor<64x64xf32> {
-      %t = math.tanh %x : f32
-    %p, %m1, %l1, %alpha = tile.softmax_update %s1, %m, %l base(two) scale(43.3) lazy(8.0)
+    %s = tile.map ins(%d : tensor<64x32xf32>) -> tensor<64x32xf32> {
+      %y = math.tanh %z : f32
+    %p, %m1, %l1, %alpha = tile.softmax_update %s, %m, %l base(two) scale(43.25) lazy(8.0)
     %acc1 = tile.rescale %acc by %alpha
     // After
-    %c = tile.any_above %s, %limits floor(-0.40625)
+    %c = tile.any_above %d, %limits floor(-1.300000e+01)
     scf.if %c
       tile.softmax_update
     else
-      %p = tile.map ins(%s, %shift : tensor<64x64xf32>, tensor<64xf32>) -> tensor<64x64xf32> {
-        %e = math.fma %poly, %x, %y : f32
-        %p = math.exp2 %e : f32
+      %p = tile.map ins(%d, %shift : tensor<64x32xf32>, tensor<64xf32>) -> tensor<64x32xf32> {
+        %e = math.fma %poly, %x, %minus : f32
+        %r = math.exp2 %e : f32
     ```
   }];
 }

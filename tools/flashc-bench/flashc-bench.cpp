@@ -16,6 +16,7 @@
 
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -71,6 +72,11 @@ static cl::opt<bool> check("check", cl::cat(category),
                            cl::desc("Compare each result with the fp64 oracle "
                                     "on a sample of rows"));
 
+static cl::opt<double> queryScale(
+    "input-scale", cl::init(1), cl::cat(category),
+    cl::desc("Standard deviation of Q, and so of the scores; K's and V's is 1 "
+             "(1)"),
+    cl::value_desc("x"));
 static cl::opt<std::string>
     tunedPath("tuned", cl::cat(category),
               cl::desc("Take the schedules that --tune stored in this file"),
@@ -192,7 +198,12 @@ llvm::Error runTune(Bench &bench, const std::vector<Cell> &cells,
 }
 
 /// Before minutes are spent: whether the flags go together.
-llvm::Error checkTuneFlags() {
+llvm::Error checkFlags() {
+  // Beyond, the numbers leave f16.
+  if (!(queryScale > 0 && queryScale <= 1000))
+    return makeError("--input-scale is {}, but is above 0 and at most 1000; "
+                     "give another number",
+                     queryScale.getValue());
   if (!tuneFlag)
     return llvm::Error::success();
   if (tunedPath.empty() && !listOnly)
@@ -264,7 +275,7 @@ llvm::Error benchMain() {
   llvm::Expected<std::vector<Cell>> cells = gridCells();
   if (!cells)
     return cells.takeError();
-  if (llvm::Error error = checkTuneFlags())
+  if (llvm::Error error = checkFlags())
     return error;
   llvm::Expected<TunedSchedules> tuned = readTuned();
   if (!tuned)
@@ -275,8 +286,12 @@ llvm::Error benchMain() {
   if (!device)
     return device.takeError();
   llvm::errs() << "# " << (*device)->name() << " sms=" << (*device)->smCount()
-               << " arch=" << arch << "\n";
-  Bench bench(**device, arch, check, tunedPath.empty() ? nullptr : &*tuned);
+               << " arch=" << arch;
+  if (queryScale != 1)
+    llvm::errs() << " input-scale=" << llvm::formatv("{0}", double(queryScale));
+  llvm::errs() << "\n";
+  Bench bench(**device, arch, check, tunedPath.empty() ? nullptr : &*tuned,
+              queryScale);
   if (tuneFlag)
     return runTune(bench, *cells, *tuned);
   return fromStdin ? runStdin(bench, candidates)

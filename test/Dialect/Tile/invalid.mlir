@@ -316,6 +316,14 @@ func.func @update(%s: tensor<64x64xf32>, %m: tensor<64xf32>) {
 
 // -----
 
+func.func @update(%s: tensor<64x64xf32>, %m: tensor<64xf32>, %h: tensor<32xf32>) {
+  // expected-error @+1 {{expects one offset per row, but the scores have 64 rows and the offset has 32; slice both with the same query block size}}
+  %p, %m1, %l, %a = tile.softmax_update %s, %m, %m offset(%h : tensor<32xf32>) base(two) scale(1.0) : tensor<64x64xf32>, tensor<64xf32>
+  return
+}
+
+// -----
+
 func.func @rescale(%s: tensor<64x64xf32>, %m: tensor<32xf32>) {
   // expected-error @+1 {{expects one factor per row, but the accumulators have 64 rows and the factor has 32; slice both with the same query block size}}
   %r = tile.rescale %s by %m : tensor<64x64xf32>, tensor<32xf32>
@@ -441,6 +449,14 @@ func.func @reduce(%s: tensor<64x64xf32>, %m: tensor<32xf32>) {
 func.func @above(%s: tensor<64x64xf32>, %m: tensor<32xf32>) {
   // expected-error @+1 {{expects one limit per row, but the scores have 64 rows and the limit has 32; slice both with the same query block size}}
   %c = tile.any_above %s, %m : tensor<64x64xf32>, tensor<32xf32>
+  return
+}
+
+// -----
+
+func.func @above(%s: tensor<64x64xf32>, %m: tensor<64xf32>) {
+  // expected-error @+1 {{expects a floor below 0, but got 1.000000e+00; compare the negated scores with a limit}}
+  %c = tile.any_above %s, %m floor(1.0) : tensor<64x64xf32>, tensor<64xf32>
   return
 }
 

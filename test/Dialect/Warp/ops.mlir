@@ -198,6 +198,8 @@ func.func @fetches(%view: !rows, %b: index, %h: index, %row: index, %limit: inde
 func.func @votes(%s: !warp.fragment<128x64xf32>, %limits: !warp.fragment<128xf32>, %o: !warp.fragment<128x64xf32>) -> i1 {
   // CHECK: %[[A:.+]] = warp.any_above %{{.+}}, %{{.+}} : !warp.fragment<128x64xf32>, !warp.fragment<128xf32>
   %c = warp.any_above %s, %limits : !warp.fragment<128x64xf32>, !warp.fragment<128xf32>
+  // CHECK: warp.any_above %{{.+}}, %{{.+}} floor(-5.000000e-01) : !warp.fragment<128x64xf32>, !warp.fragment<128xf32>
+  %d = warp.any_above %s, %limits floor(-0.5) : !warp.fragment<128x64xf32>, !warp.fragment<128xf32>
   return %c : i1
 }
 
