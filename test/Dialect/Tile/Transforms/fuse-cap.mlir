@@ -1,7 +1,7 @@
 // RUN: flashc-opt %s --tile-fuse-cap --split-input-file | FileCheck %s
 
 #s = #tile.schedule<q = 64, kv = 32, stages = 1, warps = 4, q_in_registers = false, sram = 65536, roles = <
-    groups = 1, producer = 32, consumer = 240, overlap = true, turns = false, rescale = test, apart = true, ahead = false>>
+    groups = 1, producer = 32, consumer = 240, overlap = true, turns = false, rescale = test, apart = true, ahead = false, skip = false>>
 
 // 8 / 43.25 above m, in units of s at most 13/32 over 0.03125; coefficients with
 // the scale and the factor's powers in them.
@@ -85,7 +85,7 @@ tile.kernel @cap(%q: memref<?x?x?x64xf16>, %slope_in: memref<1xf32>, %out: memre
 // -----
 
 #s = #tile.schedule<q = 64, kv = 32, stages = 1, warps = 4, q_in_registers = false, sram = 65536, roles = <
-    groups = 1, producer = 32, consumer = 240, overlap = true, turns = false, rescale = test, apart = true, ahead = false>>
+    groups = 1, producer = 32, consumer = 240, overlap = true, turns = false, rescale = test, apart = true, ahead = false, skip = false>>
 
 // A mask makes the least of a score, and lazy needs the maximum.
 // CHECK-LABEL: tile.kernel @masked(
@@ -137,7 +137,7 @@ tile.kernel @masked(%q: memref<?x?x?x64xf16>, %slope_in: memref<1xf32>, %out: me
 // -----
 
 #s = #tile.schedule<q = 64, kv = 32, stages = 1, warps = 4, q_in_registers = false, sram = 65536, roles = <
-    groups = 1, producer = 32, consumer = 240, overlap = true, turns = false, rescale = lazy, apart = true, ahead = false>>
+    groups = 1, producer = 32, consumer = 240, overlap = true, turns = false, rescale = lazy, apart = true, ahead = false, skip = false>>
 
 // CHECK-LABEL: tile.kernel @lazy(
 // CHECK-NOT:     tile.any_above

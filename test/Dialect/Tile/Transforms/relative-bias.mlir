@@ -1,7 +1,7 @@
 // RUN: flashc-opt %s --tile-relative-bias --split-input-file | FileCheck %s
 
 #s = #tile.schedule<q = 64, kv = 32, stages = 1, warps = 4, q_in_registers = false, sram = 65536, roles = <
-    groups = 1, producer = 32, consumer = 240, overlap = true, turns = false, rescale = test, apart = true, ahead = false>>
+    groups = 1, producer = 32, consumer = 240, overlap = true, turns = false, rescale = test, apart = true, ahead = false, skip = false>>
 
 // slope * (j - i) = slope * (j - j0) + slope * (j0 - i), behind a mask too.
 // CHECK-LABEL: tile.kernel @distance(
@@ -75,7 +75,7 @@ tile.kernel @distance(%q: memref<?x?x?x64xf16>, %slope_in: memref<1xf32>, %out: 
 // -----
 
 #s = #tile.schedule<q = 64, kv = 32, stages = 1, warps = 4, q_in_registers = false, sram = 65536, roles = <
-    groups = 1, producer = 32, consumer = 240, overlap = true, turns = false, rescale = test, apart = true, ahead = false>>
+    groups = 1, producer = 32, consumer = 240, overlap = true, turns = false, rescale = test, apart = true, ahead = false, skip = false>>
 
 // The sign is each row's own; where a row's key is in the block, nothing changes.
 // CHECK-LABEL: tile.kernel @size(
@@ -204,7 +204,7 @@ tile.kernel @without_roles(%q: memref<?x?x?x64xf16>, %slope_in: memref<1xf32>, %
 // -----
 
 #s = #tile.schedule<q = 64, kv = 32, stages = 1, warps = 4, q_in_registers = false, sram = 65536, roles = <
-    groups = 1, producer = 32, consumer = 240, overlap = true, turns = false, rescale = test, apart = true, ahead = false>>
+    groups = 1, producer = 32, consumer = 240, overlap = true, turns = false, rescale = test, apart = true, ahead = false, skip = false>>
 
 // CHECK-LABEL: tile.kernel @of_keys_alone(
 // CHECK-NOT:     offset(

@@ -320,8 +320,10 @@ tile.kernel @reads_its_bounds(%q: memref<?x?x?x16xf32>, %k: memref<?x?x?x16xf32>
 // CHECK:         %[[EXISTS:.+]] = arith.minsi %[[END]], %[[SQ]]
 // CHECK:         arith.addi %[[EXISTS]], %{{.+}}
 // CHECK:         arith.addi %[[FIRST]], %{{.+}}
-// CHECK:         %[[TO:.+]] = arith.maxsi %{{.+}}, %[[C0]]
-// CHECK:         %[[FULL:.+]] = arith.minsi %[[TO]], %[[HI:.+]] : index
+// CHECK:         %[[KEYS:.+]] = arith.maxsi %{{.+}}, %[[C0]]
+// CHECK-NEXT:    %[[BLOCKS:.+]] = arith.divui %[[KEYS]], %{{.+}}
+// CHECK-NEXT:    %[[TO:.+]] = arith.maxsi %[[BLOCKS]], %[[C0]]
+// CHECK-NEXT:    %[[FULL:.+]] = arith.minsi %[[TO]], %[[HI:.+]] : index
 // CHECK:         %[[OWN:.+]] = arith.minsi %{{.+}}, %[[HI]] : index
 // CHECK:         scf.for %{{.+}} = %[[C0]] to %[[FULL]] step
 // CHECK:         scf.for %{{.+}} = %[[FULL]] to %[[OWN]] step

@@ -1,7 +1,7 @@
 // RUN: flashc-opt %s --tile-turn-keys --split-input-file | FileCheck %s
 
 #s = #tile.schedule<q = 64, kv = 32, stages = 1, warps = 4, q_in_registers = false, sram = 65536, roles = <
-    groups = 1, producer = 32, consumer = 240, overlap = true, turns = false, rescale = test, apart = true, ahead = false>>
+    groups = 1, producer = 32, consumer = 240, overlap = true, turns = false, rescale = test, apart = true, ahead = false, skip = false>>
 
 // All blocks in descending order: n - 1 - j.
 // CHECK-LABEL: tile.kernel @distance(
@@ -63,7 +63,7 @@ tile.kernel @distance(%q: memref<?x?x?x64xf16>, %slope_in: memref<1xf32>, %out: 
 // -----
 
 #s = #tile.schedule<q = 64, kv = 32, stages = 1, warps = 4, q_in_registers = false, sram = 65536, roles = <
-    groups = 1, producer = 32, consumer = 240, overlap = true, turns = false, rescale = test, apart = true, ahead = false>>
+    groups = 1, producer = 32, consumer = 240, overlap = true, turns = false, rescale = test, apart = true, ahead = false, skip = false>>
 
 // Those up to the last row's own, (i0 + 64 - 1) / 32 + 1, and the rest behind.
 // CHECK-LABEL: tile.kernel @size(
@@ -127,7 +127,7 @@ tile.kernel @size(%q: memref<?x?x?x64xf16>, %slope_in: memref<1xf32>, %out: memr
 // -----
 
 #s = #tile.schedule<q = 64, kv = 32, stages = 1, warps = 4, q_in_registers = false, sram = 65536, roles = <
-    groups = 1, producer = 32, consumer = 240, overlap = true, turns = false, rescale = test, apart = true, ahead = false>>
+    groups = 1, producer = 32, consumer = 240, overlap = true, turns = false, rescale = test, apart = true, ahead = false, skip = false>>
 
 // CHECK-LABEL: tile.kernel @masked(
 // CHECK-NOT:     arith.select
@@ -180,7 +180,7 @@ tile.kernel @masked(%q: memref<?x?x?x64xf16>, %slope_in: memref<1xf32>, %out: me
 // -----
 
 #s = #tile.schedule<q = 64, kv = 32, stages = 1, warps = 4, q_in_registers = false, sram = 65536, roles = <
-    groups = 1, producer = 32, consumer = 240, overlap = true, turns = false, rescale = test, apart = true, ahead = false>>
+    groups = 1, producer = 32, consumer = 240, overlap = true, turns = false, rescale = test, apart = true, ahead = false, skip = false>>
 
 // Minus a slope: the first block is the best one.
 // CHECK-LABEL: tile.kernel @falls(

@@ -1315,7 +1315,6 @@ warp.kernel @skips_without_turns(%x: !view, %lo: index, %hi: index) attributes {
     %own:2 = scf.for %j = %g to %hi step %c1 iter_args(%a0 = %begin#0, %a1 = %begin#1) -> (i32, i32) {
       %k = warp.receive %r at(%a0, %a1) : !one -> !slot
       %b0, %b1 = warp.advance %a0, %a1 depth(1)
-      // expected-error @+1 {{'warp.await_turn' op waits for ever, group 1 for group 0 to pass its turn, and no role can go on}}
       warp.await_turn
       %t = warp.wgmma %p, %k transpose_b depth(64) : !warp.fragment<128x64xf16>, !slot -> !acc
       warp.pass_turn
@@ -1324,6 +1323,7 @@ warp.kernel @skips_without_turns(%x: !view, %lo: index, %hi: index) attributes {
       scf.yield %b0, %b1 : i32, i32
     }
     %end:2 = scf.for %j = %g to %hi step %c1 iter_args(%a0 = %own#0, %a1 = %own#1) -> (i32, i32) {
+      // expected-error @+1 {{'warp.await_turn' op waits for ever, group 1 for group 0 to pass its turn, and no role can go on}}
       warp.await_turn
       warp.pass_turn
       warp.skip %r at(%a0, %a1) : !one
