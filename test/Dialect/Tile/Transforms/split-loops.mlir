@@ -324,7 +324,8 @@ tile.kernel @reads_its_bounds(%q: memref<?x?x?x16xf32>, %k: memref<?x?x?x16xf32>
 // CHECK-NEXT:    %[[BLOCKS:.+]] = arith.divui %[[KEYS]], %{{.+}}
 // CHECK-NEXT:    %[[TO:.+]] = arith.maxsi %[[BLOCKS]], %[[C0]]
 // CHECK-NEXT:    %[[FULL:.+]] = arith.minsi %[[TO]], %[[HI:.+]] : index
-// CHECK:         %[[OWN:.+]] = arith.minsi %{{.+}}, %[[HI]] : index
+// CHECK-NEXT:    %[[KEPT:.+]] = arith.maxsi %{{.+}}, %[[C0]]
+// CHECK-NEXT:    %[[OWN:.+]] = arith.minsi %[[KEPT]], %[[HI]] : index
 // CHECK:         scf.for %{{.+}} = %[[C0]] to %[[FULL]] step
 // CHECK:         scf.for %{{.+}} = %[[FULL]] to %[[OWN]] step
 // CHECK-NOT:     scf.for
@@ -336,6 +337,7 @@ tile.kernel @own_blocks(%q: memref<?x?x?x64xf16>, %k: memref<?x?x?x64xf16>, %o: 
   %c64 = arith.constant 64 : index
   %c128 = arith.constant 128 : index
   %zero = arith.constant dense<0.0> : tensor<128x64xf32>
+  %x = arith.constant dense<2.0> : tensor<64x64xf32>
   %b, %h, %i = tile.program
   %i0 = arith.muli %i, %c128 : index
   %sq = memref.dim %q, %c2 : memref<?x?x?x64xf16>
@@ -344,7 +346,8 @@ tile.kernel @own_blocks(%q: memref<?x?x?x64xf16>, %k: memref<?x?x?x64xf16>, %o: 
   %n = arith.divui %up, %c64 : index
   %r = scf.for %j = %c0 to %n step %c1 iter_args(%s = %zero) -> tensor<128x64xf32> {
     %j0 = arith.muli %j, %c64 : index
-    %s1 = tile.mask %s at(%i0, %j0) symbols(%sq, %sk)
+    %d = tile.dot %s, %x acc(%s) : tensor<128x64xf32>, tensor<64x64xf32> -> tensor<128x64xf32>
+    %s1 = tile.mask %d at(%i0, %j0) symbols(%sq, %sk)
         sets([affine_set<(i, j)[sq, sk] : (i + sk - sq - j >= 0, sk - 1 - j >= 0)>]) : tensor<128x64xf32>
     scf.yield %s1 : tensor<128x64xf32>
   }
