@@ -138,7 +138,8 @@ std::optional<Schedule> RoleChooser::complete(int64_t groups,
                   : exposed > 1 ? RescaleKind::Lazy
                                 : RescaleKind::Always;
   // Some group's rows may see no key of a block that the tile's others see.
-  bool isWindow = request.length && getBand(request.length).first >= 0;
+  auto [left, right] = getBand(request.length);
+  bool isWindow = left >= 0 && right >= 0;
   roles.skip = request.isMasked && s.q - kGroupRows >= kv &&
                (isWindow || !request.isDistance);
   // Groups that skip are far apart at both ends of a window.

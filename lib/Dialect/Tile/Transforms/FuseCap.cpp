@@ -7,8 +7,8 @@
 // all is well, the polynomial ends in the exponent: no capped score is made.
 //
 //===----------------------------------------------------------------------===//
-#include "RowProduct.h"
 #include "Rescale.h"
+#include "RowProduct.h"
 #include "Tanh.h"
 #include "UpdateExpander.h"
 
@@ -124,10 +124,10 @@ void Fuser::buildWhole() {
   b.setInsertionPoint(tanh);
   tanh.replaceAllUsesWith(TanhArgument(tanh).buildExponential(b));
   tanh.erase();
-  b.setInsertionPointAfter(mapping.lookup(old.probs.getResult(0)).getDefiningOp());
-  SmallVector<Value> results = {
-      old.rescale.getResult(), old.update.getNewMax(), old.update.getNewSum(),
-      old.probs.getResult(0)};
+  b.setInsertionPointAfter(
+      mapping.lookup(old.probs.getResult(0)).getDefiningOp());
+  SmallVector<Value> results = {old.rescale.getResult(), old.update.getNewMax(),
+                                old.update.getNewSum(), old.probs.getResult(0)};
   for (Value &result : results)
     result = mapping.lookup(result);
   scf::YieldOp::create(b, results);
@@ -144,8 +144,7 @@ void Fuser::buildShort() {
     Value exponent = argument.buildShort(b, x[0], scale, x[1]);
     return {math::Exp2Op::create(b, exponent)};
   };
-  Value probs =
-      buildMap(b, scores.getType(), {scores, shift}, {}, body)[0];
+  Value probs = buildMap(b, scores.getType(), {scores, shift}, {}, body)[0];
   Value sum = expander.buildNewSum(probs, old.update.getRowSum());
   IRMapping mapping;
   mapping.map(old.update.getProbs(), probs);
