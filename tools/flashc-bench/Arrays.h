@@ -12,7 +12,8 @@ namespace flashc {
 /// Arrays of one element type in layout bshd, used again by every cell: the
 /// shape of a cell is only another way to count the same numbers. They are
 /// normal, of a period that is prime, so that rows do not repeat: with standard
-/// deviation `queryScale` in Q, and 1 in K and V, so that scores are that large.
+/// deviation `queryScale` in Q, and 1 in K and V, so that scores are that
+/// large.
 class Arrays {
 public:
   Arrays(const Device &device, reference::Element element, double queryScale)

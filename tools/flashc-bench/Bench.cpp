@@ -167,7 +167,8 @@ llvm::Expected<Arrays *> Bench::prepare(const Cell &cell) {
   auto element =
       cell.dtype == "bf16" ? reference::Element::BF16 : reference::Element::F16;
   Arrays &arrays =
-      allArrays.try_emplace(cell.dtype, device, element, queryScale).first->second;
+      allArrays.try_emplace(cell.dtype, device, element, queryScale)
+          .first->second;
   if (llvm::Error error = arrays.reserve(cell))
     return std::move(error);
   return &arrays;

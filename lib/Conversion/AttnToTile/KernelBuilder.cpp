@@ -220,8 +220,7 @@ bool KernelBuilder::scalesSum() {
 Value KernelBuilder::buildSum(Value score, const IRMapping &mapping) {
   attn::ScoreBias bias = *attn::matchScoreBias(op);
   Value inverse = tile::buildF32(b, float(1 / op.getScaleValue()));
-  Value slope =
-      arith::MulFOp::create(b, mapping.lookup(bias.slope), inverse);
+  Value slope = arith::MulFOp::create(b, mapping.lookup(bias.slope), inverse);
   return math::FmaOp::create(b, slope, mapping.lookup(bias.term), score);
 }
 

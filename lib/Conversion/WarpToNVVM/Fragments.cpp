@@ -276,11 +276,11 @@ void KernelEmitter::emitAnyNotFinite(warp::AnyNotFiniteOp op) {
   scalars.map(op.getResult(), voteAny(isNot));
 }
 
-// Whether some element is below `floor`, which is itself below zero: as unsigned
-// integers the floats below zero are above all others, and the lower the larger.
+// Whether some element is below `floor`, which is itself below zero: as
+// unsigned integers the floats below zero are above all others, and the lower
+// the larger.
 Value KernelEmitter::emitAnyBelow(ArrayRef<Value> in, FloatAttr floor) {
-  Value limit = i32(int32_t(
-      floor.getValue().bitcastToAPInt().getZExtValue()));
+  Value limit = i32(int32_t(floor.getValue().bitcastToAPInt().getZExtValue()));
   SmallVector<Value, 2> chains;
   for (auto [i, value] : llvm::enumerate(in)) {
     Value bits = arith::BitcastOp::create(b, b.getI32Type(), value);

@@ -94,7 +94,8 @@ private:
   void emitReduce(warp::ReduceOp op);
   void emitCollect(warp::CollectOp op);
   void emitAny(warp::AnyOp op);
-  mlir::Value emitAnyBelow(llvm::ArrayRef<mlir::Value> in, mlir::FloatAttr floor);
+  mlir::Value emitAnyBelow(llvm::ArrayRef<mlir::Value> in,
+                           mlir::FloatAttr floor);
   void emitAnyAbove(warp::AnyAboveOp op);
   void emitAnyNotFinite(warp::AnyNotFiniteOp op);
   Value voteAny(mlir::ArrayRef<Value> conditions);

@@ -110,12 +110,13 @@ void addSoftcap(TestCase &test, double cap) {
     return cap * std::tanh(x / cap);
   };
   test.name += fmt::format(" scale {}", test.problem.scale);
-  addScore(test, "", fmt::format(R"(
+  addScore(test, "",
+           fmt::format(R"(
     %cap = arith.constant {:e} : f32
     %x = arith.divf %s, %cap : f32
     %t = math.tanh %x : f32
     %r = arith.mulf %t, %cap : f32)",
-                                 cap));
+                       cap));
 }
 } // namespace
 

@@ -32,12 +32,11 @@ std::optional<ScoreBias> matchScoreBias(ForwardOp op) {
     return std::nullopt;
   Block &body = op.getScore().front();
   Value score = body.getArgument(Score);
-  auto sum =
-      body.getTerminator()->getOperand(0).getDefiningOp<math::FmaOp>();
+  auto sum = body.getTerminator()->getOperand(0).getDefiningOp<math::FmaOp>();
   if (!sum || sum.getC() != score || !score.hasOneUse())
     return std::nullopt;
-  for (auto [slope, term] : {std::pair{sum.getA(), sum.getB()},
-                             std::pair{sum.getB(), sum.getA()}})
+  for (auto [slope, term] :
+       {std::pair{sum.getA(), sum.getB()}, std::pair{sum.getB(), sum.getA()}})
     if (isSameForHead(slope))
       return ScoreBias{sum, slope, term};
   return std::nullopt;
@@ -50,8 +49,8 @@ bool isDistance(const ScoreBias &bias) {
   auto number = term.getDefiningOp<arith::SIToFPOp>();
   auto cast = number ? number.getIn().getDefiningOp<arith::IndexCastOp>()
                      : arith::IndexCastOp();
-  auto distance = cast ? cast.getIn().getDefiningOp<arith::SubIOp>()
-                       : arith::SubIOp();
+  auto distance =
+      cast ? cast.getIn().getDefiningOp<arith::SubIOp>() : arith::SubIOp();
   if (!distance)
     return false;
   auto isArgument = [](Value value, Argument which) {

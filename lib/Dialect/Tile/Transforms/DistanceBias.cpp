@@ -10,8 +10,8 @@ static bool isDistance(Value value, Block &body) {
   auto number = value.getDefiningOp<arith::SIToFPOp>();
   auto cast = number ? number.getIn().getDefiningOp<arith::IndexCastOp>()
                      : arith::IndexCastOp();
-  auto distance = cast ? cast.getIn().getDefiningOp<arith::SubIOp>()
-                       : arith::SubIOp();
+  auto distance =
+      cast ? cast.getIn().getDefiningOp<arith::SubIOp>() : arith::SubIOp();
   return distance && number.getType().isF32() &&
          cast.getType().getIntOrFloatBitWidth() >= 32 &&
          distance.getLhs() == body.getArguments().back() &&
@@ -24,13 +24,12 @@ std::optional<DistanceBias> matchDistanceBias(Value scores) {
       map.getNumResults() != 1)
     return std::nullopt;
   Block &body = map.getBody().front();
-  auto sum =
-      body.getTerminator()->getOperand(0).getDefiningOp<math::FmaOp>();
+  auto sum = body.getTerminator()->getOperand(0).getDefiningOp<math::FmaOp>();
   if (!sum || sum->getBlock() != &body || sum.getC() != body.getArgument(0) ||
       !body.getArgument(0).hasOneUse())
     return std::nullopt;
-  for (auto [slope, term] : {std::pair{sum.getA(), sum.getB()},
-                             std::pair{sum.getB(), sum.getA()}}) {
+  for (auto [slope, term] :
+       {std::pair{sum.getA(), sum.getB()}, std::pair{sum.getB(), sum.getA()}}) {
     auto size = term.getDefiningOp<math::AbsFOp>();
     if (slope.getParentBlock() != &body &&
         isDistance(size ? size.getOperand() : term, body))

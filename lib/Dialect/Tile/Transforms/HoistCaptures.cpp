@@ -50,8 +50,7 @@ Value buildHoldsSome(ImplicitLocOpBuilder &b, Value array) {
       continue;
     Value zero = arith::ConstantIndexOp::create(b, 0);
     Value size = b.createOrFold<memref::DimOp>(array, i);
-    Value is =
-        arith::CmpIOp::create(b, arith::CmpIPredicate::sgt, size, zero);
+    Value is = arith::CmpIOp::create(b, arith::CmpIPredicate::sgt, size, zero);
     some = some ? arith::AndIOp::create(b, some, is).getResult() : is;
   }
   return some;

@@ -81,9 +81,8 @@ KeyLoop &Overlapper::chooseFirst() {
 
 Value Overlapper::buildScores(KeyLoop &old, IRMapping &mapping) {
   Value number = old.keyNext.getBlock();
-  mapping.map(number,
-              cloneIndex(b, number, old.loop,
-                         mapping.lookup(old.loop.getInductionVar())));
+  mapping.map(number, cloneIndex(b, number, old.loop,
+                                 mapping.lookup(old.loop.getInductionVar())));
   b.clone(*old.keyNext, mapping);
   return cast<DotOp>(b.clone(*old.scores, mapping)).getResult();
 }

@@ -33,8 +33,8 @@ Value buildFloat(ImplicitLocOpBuilder &b, Value index) {
 class Rewriter {
 public:
   Rewriter(SoftmaxUpdateOp update, MaskOp mask, DistanceBias bias)
-      : b(bias.map.getLoc(), bias.map), update(update), mask(mask),
-        bias(bias) {}
+      : b(bias.map.getLoc(), bias.map), update(update), mask(mask), bias(bias) {
+  }
   void run();
 
 private:
@@ -59,14 +59,13 @@ Value Rewriter::buildIsCrossed() {
   Value last = arith::AddIOp::create(b, bias.key(), index(keys() - 1));
   Type type = cast<RankedTensorType>(rows()).clone(b.getI1Type());
   auto body = [&](ValueRange x) -> SmallVector<Value> {
-    Value begins = arith::CmpIOp::create(b, arith::CmpIPredicate::slt,
-                                         bias.key(), x[1]);
+    Value begins =
+        arith::CmpIOp::create(b, arith::CmpIPredicate::slt, bias.key(), x[1]);
     Value ends =
         arith::CmpIOp::create(b, arith::CmpIPredicate::slt, x[1], last);
     return {arith::AndIOp::create(b, begins, ends)};
   };
-  Value crossed =
-      buildMap(b, type, update.getRowMax(), bias.row(), body)[0];
+  Value crossed = buildMap(b, type, update.getRowMax(), bias.row(), body)[0];
   return AnyOp::create(b, b.getI1Type(), crossed);
 }
 
@@ -75,13 +74,12 @@ std::pair<Value, Value> Rewriter::buildRowTerms() {
   auto body = [&](ValueRange x) -> SmallVector<Value> {
     Value slope = bias.slope;
     if (bias.isAbsolute) {
-      Value isAfter = arith::CmpIOp::create(b, arith::CmpIPredicate::sle, x[1],
-                                            bias.key());
+      Value isAfter =
+          arith::CmpIOp::create(b, arith::CmpIPredicate::sle, x[1], bias.key());
       Value minus = arith::NegFOp::create(b, slope);
       slope = arith::SelectOp::create(b, isAfter, slope, minus);
     }
-    Value distance =
-        buildFloat(b, arith::SubIOp::create(b, bias.key(), x[1]));
+    Value distance = buildFloat(b, arith::SubIOp::create(b, bias.key(), x[1]));
     return {slope, arith::MulFOp::create(b, slope, distance)};
   };
   ResultRange terms =
@@ -112,10 +110,9 @@ void Rewriter::run() {
     b.setInsertionPointToStart(branch.thenBlock());
     Value whole = b.clone(*bias.map)->getResult(0);
     // A map and not a constant, which would make rows of registers' copies.
-    Value none =
-        buildMap(b, rows(), update.getRowMax(), {}, [&](ValueRange) {
-          return SmallVector<Value>{buildF32(b, 0.0f)};
-        })[0];
+    Value none = buildMap(b, rows(), update.getRowMax(), {}, [&](ValueRange) {
+      return SmallVector<Value>{buildF32(b, 0.0f)};
+    })[0];
     scf::YieldOp::create(b, ValueRange{whole, none});
     b.setInsertionPointToStart(branch.elseBlock());
     auto [slopes, ofRow] = buildRowTerms();

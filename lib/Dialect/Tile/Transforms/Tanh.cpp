@@ -26,7 +26,7 @@ constexpr double kPolynomial[] = {1, -0.33332342, 0.13308175, -0.051947903,
 /// The same on |x| <= 13/32.
 constexpr double kShortEnd = 0.40625;
 constexpr double kShort[] = {0.9999998894, -0.3333117879, 0.1326722145,
-                            -0.04736912142};
+                             -0.04736912142};
 /// The same as P / Q on |x| <= 7.9.
 constexpr double kNumerator[] = {1, 0.12934418, 0.0029604733, 1.1531839e-05};
 constexpr double kDenominator[] = {1, 0.46267644, 0.023854082, 0.00024001204,
@@ -97,9 +97,8 @@ Value TanhArgument::buildExponential(ImplicitLocOpBuilder &b) const {
   Value e = math::Exp2Op::create(
       b, arith::MulFOp::create(b, base, buildF32(b, exponent)));
   Value one = buildF32(b, 1.0f);
-  Value inverse =
-      arith::DivFOp::create(b, one, arith::AddFOp::create(b, e, one),
-                            arith::FastMathFlags::afn);
+  Value inverse = arith::DivFOp::create(
+      b, one, arith::AddFOp::create(b, e, one), arith::FastMathFlags::afn);
   return math::FmaOp::create(b, inverse, buildF32(b, -2.0f), one);
 }
 

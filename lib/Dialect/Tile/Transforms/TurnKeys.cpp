@@ -31,8 +31,8 @@ bool isMinus(Value slope) {
   return bool(slope.getDefiningOp<arith::NegFOp>());
 }
 
-/// The bias of a loop without a mask, which rises with the keys or falls to both
-/// sides of a row's own.
+/// The bias of a loop without a mask, which rises with the keys or falls to
+/// both sides of a row's own.
 std::optional<DistanceBias> findBias(scf::ForOp loop) {
   auto updates = loop.getBody()->getOps<SoftmaxUpdateOp>();
   if (!llvm::hasSingleElement(updates))
@@ -82,8 +82,8 @@ private:
   DistanceBias bias;
 };
 
-/// The block behind the nearest one of the last row: the bias rises up to there,
-/// or to the end of the loop.
+/// The block behind the nearest one of the last row: the bias rises up to
+/// there, or to the end of the loop.
 Value Turner::buildTurn() {
   Value end = first.getUpperBound();
   if (!bias.isAbsolute)

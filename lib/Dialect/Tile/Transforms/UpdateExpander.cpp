@@ -73,8 +73,7 @@ Value UpdateExpander::buildMayRise() {
       limit = arith::SubFOp::create(b, limit, x[1]);
     return {limit};
   };
-  Value limits =
-      buildMap(b, op.getRowMax().getType(), inputs, {}, body)[0];
+  Value limits = buildMap(b, op.getRowMax().getType(), inputs, {}, body)[0];
   return AnyAboveOp::create(b, b.getI1Type(), op.getScores(), limits,
                             /*floor=*/FloatAttr());
 }

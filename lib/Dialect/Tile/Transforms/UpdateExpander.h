@@ -9,7 +9,8 @@ namespace flashc::tile {
 /// Builds parts of one softmax_update in base two. With c the scale, m the row
 /// maximum in raw scores and M the rounded product c*m:
 ///
-///   * p = 2^fma(s, c, -M), or 2^fma(s, c, c*h - M), one operation before the exponential. Rounding c*m
+///   * p = 2^fma(s, c, -M), or 2^fma(s, c, c*h - M), one operation before the
+///   exponential. Rounding c*m
 ///     shifts all exponents of a row alike, so alpha is built from the same M
 ///     and the shift cancels in O = acc / l.
 ///   * From |M| = 2^22 on, the shift itself (half a unit in M's last place)
