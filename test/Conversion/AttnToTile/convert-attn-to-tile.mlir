@@ -133,11 +133,11 @@ func.func @alibi(%q: tensor<?x32x?x64xf16>, %k: tensor<?x32x?x64xf16>, %v: tenso
 
 // Of a sum the scale is taken out, so that the softmax has it: scale * (s + (slope / scale) * x).
 // CHECK-LABEL: tile.kernel @sum(
+// CHECK-DAG:     %[[C:.+]] = arith.constant 8.000000e+00 : f32
 // CHECK:         tile.map ins(
 // CHECK-NEXT:    ^bb0(%[[E:.+]]: f32, %{{.+}}: index, %{{.+}}: index):
 // CHECK:           %[[SLOPE:.+]] = memref.load
 // CHECK:           %[[D:.+]] = arith.sitofp
-// CHECK:           %[[C:.+]] = arith.constant 8.000000e+00 : f32
 // CHECK-NEXT:      %[[K:.+]] = arith.mulf %[[SLOPE]], %[[C]] : f32
 // CHECK-NEXT:      %[[Y:.+]] = math.fma %[[K]], %[[D]], %[[E]] : f32
 // CHECK-NEXT:      tile.yield %[[Y]]

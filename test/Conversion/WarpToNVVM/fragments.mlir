@@ -44,16 +44,15 @@ warp.kernel @reduces_a_row(%q: !view, %lse: !rows) attributes {warps = 1, q_bloc
 // Scores against their rows' limits as integers, where these are not below zero, and against a floor as unsigned ones (-0.5); NaN and
 // infinity by a sum. No shuffle.
 // CHECK-LABEL: llvm.func @votes(
+// CHECK-DAG:     %[[HALF:.+]] = arith.constant -1090519040 : i32
 // CHECK:         %[[GE:.+]] = arith.cmpf oge, %[[LIMIT:.+]], %{{.+}} : f32
 // CHECK:         %[[BITS:.+]] = arith.bitcast %[[LIMIT]] : f32 to i32
 // CHECK:         %[[LEAST:.+]] = arith.select %[[GE]], %[[BITS]], %{{.+}} : i32
 // CHECK:         arith.maxsi
 // CHECK:         arith.cmpi sgt, %{{.+}}, %[[LEAST]] : i32
 // CHECK:         nvvm.vote.sync  any
-// CHECK:         %[[HALF:.+]] = arith.constant -1090519040 : i32
 // CHECK:         arith.maxui
 // CHECK:         arith.cmpi ugt, %{{.+}}, %[[HALF]] : i32
-// CHECK:         arith.maxsi
 // CHECK:         nvvm.vote.sync  any
 // CHECK:         %[[SUM:.+]] = llvm.intr.fabs(
 // CHECK:         arith.cmpf ueq, %[[SUM]]
