@@ -204,7 +204,7 @@ def TileFuseCap : Pass<"tile-fuse-cap"> {
     p = 2^(s P(s^2) - M): one more multiplication than terms, with nothing between the product and the exponential. The other side of
     the branch has the function, the update and the rescaling as they were.
 
-    In the key loops of kernels with `roles` that say `rescale = test`, for a map of tanh alone, without a mask behind it. Runs
+    In the key loops of kernels with `roles` that say `rescale = test`, for a map of tanh alone. A mask hides exponents there. Runs
     after `tile-overlap` and before `tile-split-tanh`.
     ```mlir
     // Before

@@ -69,6 +69,15 @@ TEST_CASE("sm_90a: the shapes measured best on an H200") {
   CHECK(at(0, 128, true) == at(4096, 128, true));
 }
 
+TEST_CASE("sm_90a: registers are set aside for score functions on positions") {
+  ScheduleRequest r = request(128, 128, /*isMasked=*/false);
+  r.length = 8192;
+  r.hasScore = true; // a soft cap, ALiBi
+  CHECK(roles(r) == "192x80 3 32+160 turns test apart ahead");
+  r.isPositional = true; // a bias that is read
+  CHECK(roles(r) == "128x128 2 32+232 turns always apart ahead");
+}
+
 TEST_CASE("sm_90a: key blocks that windows are made of") {
   auto at = [](int64_t d, int64_t left, int64_t right) {
     ScheduleRequest result = request(d, d, /*isMasked=*/true);

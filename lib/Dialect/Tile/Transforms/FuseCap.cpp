@@ -29,9 +29,18 @@ namespace {
 struct CappedUpdate {
   MapOp cap;
   math::TanhOp tanh;
+  MaskOp mask; // of the capped scores; null: none
   SoftmaxUpdateOp update;
   RescaleOp rescale; // of the accumulator
   MapOp probs;       // in the type of the product that reads them
+
+  SmallVector<Operation *> inOrder() {
+    SmallVector<Operation *> ops = {cap};
+    if (mask)
+      ops.push_back(mask);
+    ops.append({update, rescale, probs});
+    return ops;
+  }
 };
 
 /// The tanh that `map` yields for its one input.
@@ -57,12 +66,18 @@ template <typename OpTy> OpTy findOnlyUser(Value value, Block *block) {
 
 std::optional<CappedUpdate> matchCapped(SoftmaxUpdateOp update) {
   Block *block = update->getBlock();
-  auto cap = update.getScores().getDefiningOp<MapOp>();
-  if (!cap || cap->getBlock() != block || !cap.getResult(0).hasOneUse() ||
+  auto mask = update.getScores().getDefiningOp<MaskOp>();
+  Value capped = mask ? mask.getScores() : update.getScores();
+  auto cap = capped.getDefiningOp<MapOp>();
+  if (!cap || cap->getBlock() != block || !capped.hasOneUse() ||
+      (mask && (mask->getBlock() != block || !mask->hasOneUse())) ||
       !isa<scf::ForOp>(block->getParentOp()) || update.getOffset() ||
       !getRoles(update) || getRescale(update) != Rescale::Test)
     return std::nullopt;
-  CappedUpdate found{cap, findCap(cap), update,
+  CappedUpdate found{cap,
+                     findCap(cap),
+                     mask,
+                     update,
                      findOnlyUser<RescaleOp>(update.getRescale(), block),
                      findOnlyUser<MapOp>(update.getProbs(), block)};
   if (!found.tanh || !found.rescale || !isRescaledBy(update, found.rescale) ||
@@ -115,8 +130,7 @@ Value Fuser::buildIsOutside() {
 /// polynomial too.
 void Fuser::buildWhole() {
   IRMapping mapping;
-  for (Operation *op : {old.cap.getOperation(), old.update.getOperation(),
-                        old.rescale.getOperation(), old.probs.getOperation()})
+  for (Operation *op : old.inOrder())
     b.clone(*op, mapping);
   auto cap = mapping.lookup(old.cap.getResult(0)).getDefiningOp<MapOp>();
   OpBuilder::InsertionGuard guard(b);
@@ -133,7 +147,7 @@ void Fuser::buildWhole() {
   scf::YieldOp::create(b, results);
 }
 
-/// No maximum rises, and p = 2^(s P(s^2) - M).
+/// No maximum rises, and p = 2^(s P(s^2) - M); a mask takes the exponents.
 void Fuser::buildShort() {
   UpdateExpander expander(b, old.update);
   TanhArgument argument(old.tanh);
@@ -142,11 +156,20 @@ void Fuser::buildShort() {
   double scale = old.update.getScale().convertToDouble();
   auto body = [&](ValueRange x) -> SmallVector<Value> {
     Value exponent = argument.buildShort(b, x[0], scale, x[1]);
-    return {math::Exp2Op::create(b, exponent)};
+    if (!old.mask)
+      exponent = math::Exp2Op::create(b, exponent);
+    return {exponent};
   };
   Value probs = buildMap(b, scores.getType(), {scores, shift}, {}, body)[0];
-  Value sum = expander.buildNewSum(probs, old.update.getRowSum());
   IRMapping mapping;
+  if (old.mask) {
+    mapping.map(old.mask.getScores(), probs);
+    Value masked = b.clone(*old.mask, mapping)->getResult(0);
+    probs = buildMap(b, scores.getType(), masked, {}, [&](ValueRange x) {
+      return SmallVector<Value>{math::Exp2Op::create(b, x[0])};
+    })[0];
+  }
+  Value sum = expander.buildNewSum(probs, old.update.getRowSum());
   mapping.map(old.update.getProbs(), probs);
   Value rounded = b.clone(*old.probs, mapping)->getResult(0);
   scf::YieldOp::create(b, ValueRange{old.rescale.getTile(),
@@ -164,8 +187,7 @@ void Fuser::run() {
   buildShort();
   for (auto [result, value] : llvm::zip_equal(results, branch.getResults()))
     result.replaceAllUsesWith(value);
-  for (Operation *op : {old.probs.getOperation(), old.rescale.getOperation(),
-                        old.update.getOperation(), old.cap.getOperation()})
+  for (Operation *op : llvm::reverse(old.inOrder()))
     op->erase();
 }
 
