@@ -40,6 +40,7 @@ llvm::Expected<KernelImage> Bench::compile(const Cell &cell,
   CompileOptions options;
   options.arch = arch;
   options.tiles = candidate.tiles;
+  options.schedule = candidate.schedule;
   options.stages = candidate.stages;
   options.warps = candidate.warps;
   options.length = cell.length;
@@ -152,7 +153,7 @@ void Bench::print(const Cell &cell, const std::string &impl, Times times) {
   };
   std::cout << fmt::format("{},{},fwd,{},{},{},{},{},{:.4f},{:.1f},{:.2f},{},"
                            "{},{},{}\n",
-                           impl, cell.dtype, cell.dim, cell.length,
+                           field(impl), cell.dtype, cell.dim, cell.length,
                            cell.batch(), cell.heads,
                            int(llvm::StringRef(cell.mask) == "causal"),
                            times.ms, cell.flops() / times.ms / 1e9, times.first,
@@ -167,7 +168,8 @@ llvm::Expected<Arrays *> Bench::prepare(const Cell &cell) {
   auto element =
       cell.dtype == "bf16" ? reference::Element::BF16 : reference::Element::F16;
   Arrays &arrays =
-      allArrays.try_emplace(cell.dtype, device, element).first->second;
+      allArrays.try_emplace(cell.dtype, device, element, queryScale)
+          .first->second;
   if (llvm::Error error = arrays.reserve(cell))
     return std::move(error);
   return &arrays;

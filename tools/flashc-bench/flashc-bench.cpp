@@ -16,6 +16,7 @@
 
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -54,6 +55,11 @@ static cl::list<std::string>
           cl::desc("Choices, each timed: auto, model (auto without "
                    "--tuned), paper, QxK, QxK/stages, QxK/stages/warps "
                    "(auto)"));
+static cl::list<std::string>
+    schedules("schedule", cl::cat(category),
+              cl::desc("A whole schedule, as flashc --emit=tile prints it, "
+                       "timed beside --tiles"),
+              cl::value_desc("#tile.schedule<...>"));
 static cl::opt<std::string> arch("arch", cl::init("sm_80"), cl::cat(category),
                                  cl::desc("Target of the kernels (sm_80)"));
 static cl::opt<bool> fromStdin("stdin", cl::cat(category),
@@ -66,6 +72,11 @@ static cl::opt<bool> check("check", cl::cat(category),
                            cl::desc("Compare each result with the fp64 oracle "
                                     "on a sample of rows"));
 
+static cl::opt<double> queryScale(
+    "input-scale", cl::init(1), cl::cat(category),
+    cl::desc("Standard deviation of Q, and so of the scores; K's and V's is 1 "
+             "(1)"),
+    cl::value_desc("x"));
 static cl::opt<std::string>
     tunedPath("tuned", cl::cat(category),
               cl::desc("Take the schedules that --tune stored in this file"),
@@ -187,7 +198,12 @@ llvm::Error runTune(Bench &bench, const std::vector<Cell> &cells,
 }
 
 /// Before minutes are spent: whether the flags go together.
-llvm::Error checkTuneFlags() {
+llvm::Error checkFlags() {
+  // Beyond, the numbers leave f16.
+  if (!(queryScale > 0 && queryScale <= 1000))
+    return makeError("--input-scale is {}, but is above 0 and at most 1000; "
+                     "give another number",
+                     queryScale.getValue());
   if (!tuneFlag)
     return llvm::Error::success();
   if (tunedPath.empty() && !listOnly)
@@ -254,10 +270,12 @@ llvm::Error benchMain() {
       return parsed.takeError();
     candidates.push_back(*parsed);
   }
+  for (const std::string &text : schedules)
+    candidates.push_back({text, "auto", 0, 0, false, text});
   llvm::Expected<std::vector<Cell>> cells = gridCells();
   if (!cells)
     return cells.takeError();
-  if (llvm::Error error = checkTuneFlags())
+  if (llvm::Error error = checkFlags())
     return error;
   llvm::Expected<TunedSchedules> tuned = readTuned();
   if (!tuned)
@@ -268,8 +286,12 @@ llvm::Error benchMain() {
   if (!device)
     return device.takeError();
   llvm::errs() << "# " << (*device)->name() << " sms=" << (*device)->smCount()
-               << " arch=" << arch << "\n";
-  Bench bench(**device, arch, check, tunedPath.empty() ? nullptr : &*tuned);
+               << " arch=" << arch;
+  if (queryScale != 1)
+    llvm::errs() << " input-scale=" << llvm::formatv("{0}", double(queryScale));
+  llvm::errs() << "\n";
+  Bench bench(**device, arch, check, tunedPath.empty() ? nullptr : &*tuned,
+              queryScale);
   if (tuneFlag)
     return runTune(bench, *cells, *tuned);
   return fromStdin ? runStdin(bench, candidates)
@@ -291,7 +313,8 @@ int main(int argc, char **argv) {
   setDefault<std::string>(dims, {"64", "128"});
   setDefault<int64_t>(lengths, {512, 1024, 2048, 4096, 8192, 16384});
   setDefault<std::string>(dtypes, {"fp16"});
-  setDefault<std::string>(tiles, {"auto"});
+  if (schedules.empty())
+    setDefault<std::string>(tiles, {"auto"});
   setDefault<int64_t>(heads, {0});
   if (llvm::Error error = benchMain()) {
     llvm::errs() << "flashc-bench: " << llvm::toString(std::move(error))

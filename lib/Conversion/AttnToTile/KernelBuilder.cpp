@@ -10,6 +10,7 @@
 
 #include "MaskSets.h"
 
+#include "flashc/Dialect/Attn/IR/ScoreBias.h"
 #include "flashc/Dialect/Tile/IR/BuildMap.h"
 
 #include "mlir/IR/IRMapping.h"
@@ -65,12 +66,15 @@ private:
   Value buildScoreFunction(Value scores, Value firstKey);
   void buildCaptureEnds();
   Value buildExtract(tensor::ExtractOp extract, const IRMapping &mapping);
-  Value cloneScoreRegion(Value score, Value row, Value key);
+  IRMapping cloneScoreRegion(Value score, Value row, Value key);
+  Value buildSum(Value score, const IRMapping &mapping);
   std::pair<Value, float> splitScore();
+  bool scalesSum();
   /// The softmax's scale: the op's, or what a score function ends in.
   FloatAttr softmaxScale() {
-    return b.getF32FloatAttr(op.hasScore() ? splitScore().second
-                                           : float(op.getScaleValue()));
+    return b.getF32FloatAttr(op.hasScore() && !scalesSum()
+                                 ? splitScore().second
+                                 : float(op.getScaleValue()));
   }
 
   ImplicitLocOpBuilder &b;
@@ -188,9 +192,8 @@ std::pair<Value, float> KernelBuilder::splitScore() {
   return {score, 1.0f};
 }
 
-/// The score region's ops on one scaled score, but for the factor that the
-/// softmax takes.
-Value KernelBuilder::cloneScoreRegion(Value score, Value row, Value key) {
+/// The score region's ops on one scaled score.
+IRMapping KernelBuilder::cloneScoreRegion(Value score, Value row, Value key) {
   Block &region = op.getScore().front();
   IRMapping mapping;
   mapping.map(region.getArguments().take_front(5),
@@ -202,15 +205,34 @@ Value KernelBuilder::cloneScoreRegion(Value score, Value row, Value key) {
     else
       b.clone(inner, mapping);
   }
-  return mapping.lookup(splitScore().first);
+  return mapping;
 }
 
-/// score(scale * s) for each element.
+/// Whether a sum scale * s + slope * x is taken as scale * (s + (slope / scale)
+/// * x), so that the scale is the softmax's.
+bool KernelBuilder::scalesSum() {
+  float scale = float(op.getScaleValue());
+  return scale >= 1 / kLargestScale && scale <= kLargestScale &&
+         attn::matchScoreBias(op);
+}
+
+/// score + (slope / scale) * x, of what the region is cloned to.
+Value KernelBuilder::buildSum(Value score, const IRMapping &mapping) {
+  attn::ScoreBias bias = *attn::matchScoreBias(op);
+  Value inverse = tile::buildF32(b, float(1 / op.getScaleValue()));
+  Value slope = arith::MulFOp::create(b, mapping.lookup(bias.slope), inverse);
+  return math::FmaOp::create(b, slope, mapping.lookup(bias.term), score);
+}
+
+/// score(scale * s), or what the softmax's scale makes it, for each element.
 Value KernelBuilder::buildScoreFunction(Value scores, Value firstKey) {
-  auto body = [&](ValueRange args) {
-    Value scale = tile::buildF32(b, float(op.getScaleValue()));
+  Value scale = tile::buildF32(b, float(op.getScaleValue()));
+  auto body = [&](ValueRange args) -> SmallVector<Value> {
+    if (scalesSum())
+      return {buildSum(args[0], cloneScoreRegion(args[0], args[1], args[2]))};
     Value scaled = arith::MulFOp::create(b, args[0], scale);
-    return SmallVector<Value>{cloneScoreRegion(scaled, args[1], args[2])};
+    IRMapping mapping = cloneScoreRegion(scaled, args[1], args[2]);
+    return {mapping.lookup(splitScore().first)};
   };
   return tile::buildMap(b, scores.getType(), scores, {firstRow, firstKey},
                         body)[0];
@@ -244,7 +266,7 @@ SmallVector<Value> KernelBuilder::buildStep(Value block, ValueRange carried) {
       b,
       TypeRange{scores.getType(), rowMax.getType(), rowSum.getType(),
                 rowMax.getType()},
-      scores, rowMax, rowSum,
+      scores, rowMax, rowSum, /*offset=*/Value(),
       tile::ExpBaseAttr::get(b.getContext(), tile::ExpBase::E), softmaxScale(),
       /*lazy=*/FloatAttr());
   Value scaled =

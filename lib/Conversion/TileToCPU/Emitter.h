@@ -48,6 +48,7 @@ private:
   void emitYield(Operation *yield, ArrayRef<Buffer *> targets);
   void bindResults(Operation *from, Operation *to, ArrayRef<Buffer *> targets);
   void emitProgram(tile::ProgramOp op);
+  void emitOwnRows(tile::OwnRowsOp op);
   Result cloneScalarOp(Operation *op);
 
   // Places.cpp: tiles and their buffers.

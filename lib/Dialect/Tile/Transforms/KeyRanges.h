@@ -13,6 +13,12 @@ struct BlockRange {
   mlir::Value lo, hi;
 };
 
+/// Rows `first` to `end` (exclusive) that exist: a row past the queries would
+/// widen a range.
+struct RowRange {
+  mlir::Value first, end;
+};
+
 /// lo <= fullLo <= fullHi <= hi, as block numbers.
 struct KeyRanges {
   /// Outside of it no row of the query block sees a key.
@@ -21,13 +27,11 @@ struct KeyRanges {
   BlockRange full;
 };
 
-/// The ranges of `mask` for the rows `mask.row` to the end of its tile, or to
-/// `queryLength` where that is nearer: rows past the end must not widen a
-/// range. Builds in front of the loop over blocks `loop`, in which every range
-/// lies. Numbers stay within the lengths' own size: `index` has 32 bits on a
-/// GPU.
+/// The ranges of `mask` for `rows`. Builds in front of the loop over blocks
+/// `loop`, in which every range lies. Numbers stay within the lengths' own
+/// size: `index` has 32 bits on a GPU.
 KeyRanges buildKeyRanges(mlir::ImplicitLocOpBuilder &b, MaskOp mask,
-                         mlir::Value queryLength, BlockRange loop);
+                         RowRange rows, BlockRange loop);
 
 } // namespace flashc::tile
 
