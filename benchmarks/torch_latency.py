@@ -41,7 +41,8 @@ def main():
     calls = {
         "torch, is_causal": lambda: F.scaled_dot_product_attention(q, k, v, is_causal=True),
         "flashc_torch.sdpa, is_causal": lambda: flashc_torch.sdpa(q, k, v, is_causal=True),
-        "torch.ops.flashc.attention": lambda: flashc_torch.attention(q, k, v),
+        "flashc_torch.attention": lambda: flashc_torch.attention(q, k, v),
+        "torch.ops.flashc.attention": lambda: torch.ops.flashc.attention(q, k, v),
         "torch, bool mask": lambda: F.scaled_dot_product_attention(q, k, v, mask),
         "flashc_torch.sdpa, bool mask": lambda: flashc_torch.sdpa(q, k, v, mask),
         "torch.empty_like": lambda: torch.empty_like(q),

@@ -61,5 +61,5 @@ Tensor flashc_torch::compact(const Tensor &attnMask) {
   for (int n = 0; n < 4; ++n)
     if (isBroadcast(out, n) && out.size(n) > 1)
       out = torch::stable::narrow(out, n, 0, 1);
-  return torch::stable::contiguous(out);
+  return out.is_contiguous() ? out : torch::stable::contiguous(out);
 }

@@ -27,9 +27,7 @@ if not _LIBRARY.exists():
                       "build folder")
 torch.ops.load_library(_LIBRARY)
 
-from flashc_torch import ops as _ops  # noqa: E402  (what the library leaves to Python)
+from flashc_torch.ops import attention  # noqa: E402  (needs the library)
 from flashc_torch.sdpa import sdpa  # noqa: E402
-
-attention = torch.ops.flashc.attention
 
 __all__ = ["attention", "sdpa"]

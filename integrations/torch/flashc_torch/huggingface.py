@@ -4,7 +4,7 @@
     flashc_torch.huggingface.register()
     model = AutoModelForCausalLM.from_pretrained(..., attn_implementation="Flashc")
 
-The name has a capital: Transformers takes each name that contains "flash" for a package with FlashAttention's own functions.
+The name has a capital: Transformers 5 takes each name that contains "flash" for FlashAttention (docs/Torch.md).
 """
 
 from flashc_torch.sdpa import sdpa
@@ -27,9 +27,18 @@ def attention_forward(module, query, key, value, attention_mask, dropout=0.0, sc
 
 
 def register(name="Flashc"):
-    """Make `attn_implementation=name` known; `name` must not contain "flash". Masks are those that Transformers makes for sdpa: none where the kernel's
-    own causal mask does, else bool."""
+    """Make `attn_implementation=name` known. Masks are those that Transformers makes for sdpa: none where the kernel's own
+    causal mask does, else bool.
+
+    Raises ValueError where Transformers takes `name` for FlashAttention: see docs/Torch.md.
+    """
     from transformers import AttentionInterface, AttentionMaskInterface
     from transformers.masking_utils import sdpa_mask
+    from transformers.utils import generic
+    # A function of Transformers 5; before it, other names than those of FlashAttention were free.
+    taken = getattr(generic, "is_flash_attention_requested", None)
+    if taken and taken(requested_attention_implementation=name):
+        raise ValueError(f"flashc_torch: this Transformers takes each name with 'flash' in it for FlashAttention, and '{name}' "
+                         "is one; register another, such as 'Flashc', whose capital letter it does not look for")
     AttentionInterface.register(name, attention_forward)
     AttentionMaskInterface.register(name, sdpa_mask)

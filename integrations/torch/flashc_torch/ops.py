@@ -38,26 +38,47 @@ def _backward(ctx, grad_output, grad_lse):
 torch.library.register_autograd("flashc::attention", _backward, setup_context=_setup_context)
 
 
-# torch.library.register_autocast casts to one dtype for ever; this one casts to that of the region, as torch does for its
-# own attention.
+def _cast(tensor, device_type, dtype):
+    """What autocast makes of an argument, as of those of torch's own attention."""
+    if (tensor is not None and tensor.is_floating_point() and tensor.dtype != torch.float64 and
+            tensor.device.type == device_type):
+        return tensor.to(dtype)
+    return tensor
+
+
+# torch.library.register_autocast casts to one dtype for ever; this one casts to that of the region.
 _library = torch.library.Library("flashc", "FRAGMENT")
 _AUTOCAST = torch._C.DispatchKeySet(torch._C.DispatchKey.AutocastCUDA) | torch._C.DispatchKeySet(
     torch._C.DispatchKey.AutocastCPU)
 
 
 def _register_autocast(device_type, key):
-    def cast(argument):
-        if (isinstance(argument, torch.Tensor) and argument.device.type == device_type and
-                argument.is_floating_point() and argument.dtype != torch.float64):
-            return argument.to(torch.get_autocast_dtype(device_type))
-        return argument
-
-    def kernel(*arguments):
+    def kernel(query, key, value, attn_mask=None, *others):
+        dtype = torch.get_autocast_dtype(device_type)
+        tensors = [_cast(tensor, device_type, dtype) for tensor in (query, key, value, attn_mask)]
         with torch._C._ExcludeDispatchKeyGuard(_AUTOCAST):
-            return torch.ops.flashc.attention.default(*map(cast, arguments))
+            return torch.ops.flashc.attention.default(*tensors, *others)
 
     _library.impl("attention", kernel, key)
 
 
 _register_autocast("cuda", "AutocastCUDA")
 _register_autocast("cpu", "AutocastCPU")
+
+
+def attention(query, key, value, attn_mask=None, kv_lengths=None, mask="none", scale=None, enable_gqa=False):
+    """torch.ops.flashc.attention, for calls from Python: (output, log-sum-exp).
+
+    It differs where a function is compiled under autocast: the casts are in the graph, with their dtype. The operator alone
+    is, as torch's own are, cast when the graph is lowered, and torch's cache of lowered graphs (2.10 and 2.11) knows whether
+    autocast was on but not its dtype: compiled under float16, the same function gives float16 under bfloat16 too.
+    """
+    device_type = query.device.type
+    if torch.is_autocast_enabled(device_type):
+        dtype = torch.get_autocast_dtype(device_type)
+        query, key, value, attn_mask = (_cast(tensor, device_type, dtype) for tensor in (query, key, value, attn_mask))
+    if torch.is_grad_enabled() or torch.compiler.is_compiling():
+        return torch.ops.flashc.attention.default(query, key, value, attn_mask, kv_lengths, mask, scale, enable_gqa)
+    # Past autograd, whose kernel of this operator is Python and costs more than the launch.
+    with torch._C._AutoDispatchBelowAutograd():
+        return torch.ops.flashc.attention.default(query, key, value, attn_mask, kv_lengths, mask, scale, enable_gqa)

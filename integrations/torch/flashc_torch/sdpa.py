@@ -2,15 +2,11 @@
 
 import torch
 
+from flashc_torch.ops import attention
+
 
 def _fail(text):
     raise ValueError(f"flashc_torch.sdpa: {text}")
-
-
-def _four_dims(tensor, batch, heads):
-    """A tensor (..., h, length, dim) as (batch, heads, length, dim), its leading dimensions broadcast."""
-    tensor = tensor.expand(*batch, heads, *tensor.shape[-2:])
-    return tensor if len(batch) == 1 else tensor.reshape(-1, *tensor.shape[-3:])
 
 
 def sdpa(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None, enable_gqa=False):
@@ -30,6 +26,27 @@ def sdpa(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scal
               "probability of 0)")
     if is_causal and attn_mask is not None:
         _fail("attn_mask is given and is_causal is True; pass one of them, as for torch")
+    mask = "causal-topleft" if is_causal else "none"
+    # What most calls have: four dimensions, and nothing of query, key and value is broadcast.
+    if query.dim() == key.dim() == value.dim() == 4:
+        (batch, heads, queries, _), (key_batch, kv_heads, keys, _), value_shape = query.shape, key.shape, value.shape
+        if batch == key_batch == value_shape[0] and (kv_heads == heads or enable_gqa) and kv_heads == value_shape[1]:
+            if attn_mask is not None:
+                attn_mask = _four_dims_of_mask(attn_mask, (batch, heads, queries, keys))
+            return attention(query, key, value, attn_mask, None, mask, scale, kv_heads != heads)[0]
+    return _broadcast(query, key, value, attn_mask, mask, scale, enable_gqa)
+
+
+def _four_dims_of_mask(attn_mask, full):
+    """A mask with leading dimensions of 1, which the operator broadcasts."""
+    shape = attn_mask.shape
+    if len(shape) > 4 or any(size != 1 and size != want for size, want in zip(shape, full[4 - len(shape):])):
+        _fail(f"attn_mask has shape {tuple(shape)}, which does not broadcast to {tuple(full)}")
+    return attn_mask if len(shape) == 4 else attn_mask[(None,) * (4 - len(shape))]
+
+
+def _broadcast(query, key, value, attn_mask, mask, scale, enable_gqa):
+    """The same for any number of leading dimensions, which are broadcast."""
     for name, tensor in (("query", query), ("key", key), ("value", value)):
         if tensor.dim() < 2:
             _fail(f"{name} has shape {tuple(tensor.shape)}, but needs a length and a head dim")
@@ -55,7 +72,12 @@ def sdpa(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scal
         except RuntimeError:
             _fail(f"attn_mask has shape {tuple(attn_mask.shape)}, which does not broadcast to {tuple(full)}")
         attn_mask = _four_dims(attn_mask, batch, heads)
-    output, _ = torch.ops.flashc.attention(
-        _four_dims(query, batch, heads), _four_dims(key, batch, kv_heads), _four_dims(value, batch, kv_heads), attn_mask,
-        None, "causal-topleft" if is_causal else "none", scale, grouped)
+    output, _ = attention(_four_dims(query, batch, heads), _four_dims(key, batch, kv_heads),
+                          _four_dims(value, batch, kv_heads), attn_mask, None, mask, scale, grouped)
     return output if rank == 4 else output.reshape((*batch, *output.shape[1:])[-rank:])
+
+
+def _four_dims(tensor, batch, heads):
+    """A tensor (..., h, length, dim) as (batch, heads, length, dim), its leading dimensions broadcast."""
+    tensor = tensor.expand(*batch, heads, *tensor.shape[-2:])
+    return tensor if len(batch) == 1 else tensor.reshape(-1, *tensor.shape[-3:])

@@ -37,6 +37,16 @@ class Transformers(unittest.TestCase):
             with self.subTest(model=name):
                 self.assertTrue(same)
 
+    def test_names(self):
+        """Registered is what this Transformers takes for a function of its own, not for FlashAttention."""
+        from flashc_torch.huggingface import register
+        import transformers
+        if int(transformers.__version__.split(".")[0]) < 5:
+            register("flashc")
+        else:
+            with self.assertRaisesRegex(ValueError, "'flashc' is one; register another, such as 'Flashc'"):
+                register("flashc")
+
 
 class GPT2Small(unittest.TestCase):
     @unittest.skipUnless("cuda" in DEVICES, "no GPU")

@@ -2,9 +2,12 @@
 
 import gc
 import importlib.util
+import os
 import resource
+import shutil
 import subprocess
 import sys
+import sysconfig
 import threading
 import unittest
 
@@ -19,6 +22,11 @@ def compiler():
     """Inductor makes kernels by Triton on a GPU; on a CPU it needs a C++ compiler and Python's headers, which flashc's
     machines need not have, so that there the captured graph runs as it is."""
     return "inductor" if ON_GPU else "aot_eager"
+
+
+def can_compile_on_cpu():
+    return bool(shutil.which(os.environ.get("CXX", "g++"))) and os.path.exists(
+        os.path.join(sysconfig.get_paths()["include"], "Python.h"))
 
 
 def inputs(device, heads=4, kv_heads=4, queries=50, keys=60, dtype=torch.float16):
@@ -141,15 +149,24 @@ class Graphs(unittest.TestCase):
                     close(program.module()(longer), model(longer))
 
     def test_autocast(self):
-        """float32 tensors are cast to the region's dtype, in eager mode and in a compiled function."""
+        """float32 tensors are cast to the region's dtype, in eager mode and in a compiled function, also by one dtype after
+        another."""
         for device in DEVICES:
             q, k, v = inputs(device, dtype=torch.float32)
-            bias = draw(50, 60, device=device, dtype=torch.float32)
+            bias = draw(1, 1, 50, 60, device=device, dtype=torch.float32)
+            backend = "inductor" if ON_GPU or can_compile_on_cpu() else "aot_eager"
             for dtype in (torch.float16, torch.bfloat16):
                 expected = flashc_torch.sdpa(*(tensor.to(dtype) for tensor in (q, k, v, bias)))
-                for name, function in (("eager", flashc_torch.sdpa),
-                                       ("compiled", torch.compile(flashc_torch.sdpa, fullgraph=True, backend=compiler()))):
-                    with self.subTest(device=device, dtype=dtype, mode=name), torch.autocast(device, dtype):
+
+                def attention(q, k, v, bias):
+                    return flashc_torch.attention(q, k, v, bias)[0]
+
+                for name, function in (
+                        ("the operator", lambda *arguments: torch.ops.flashc.attention(*arguments)[0]),
+                        ("sdpa", flashc_torch.sdpa), ("attention", attention),
+                        ("compiled sdpa", torch.compile(flashc_torch.sdpa, fullgraph=True, backend=backend)),
+                        ("compiled attention", torch.compile(attention, fullgraph=True, backend=backend))):
+                    with self.subTest(device=device, dtype=dtype, function=name), torch.autocast(device, dtype):
                         output = function(q, k, v, bias)
                         self.assertEqual(output.dtype, dtype)
                         close(output, expected)
@@ -157,18 +174,39 @@ class Graphs(unittest.TestCase):
                 if device == "cpu":
                     self.assertEqual(flashc_torch.sdpa(q, k, v).dtype, torch.float32)
 
+    def test_autocast_is_in_the_graph(self):
+        """What dynamo traces has the casts, so that the key of each cache of compiled graphs has their dtype."""
+        for device in DEVICES:
+            q, k, v = inputs(device, dtype=torch.float32)
+            for dtype in (torch.float16, torch.bfloat16):
+                traced = []
+
+                def backend(graph, _):
+                    traced.append(graph.code)
+                    return graph
+
+                torch._dynamo.reset()
+                with self.subTest(device=device, dtype=dtype), torch.autocast(device, dtype):
+                    torch.compile(flashc_torch.sdpa, fullgraph=True, backend=backend)(q, k, v)
+                    self.assertEqual([code.count(f".to({dtype})") for code in traced], [3], traced)
+
 
 class Process(unittest.TestCase):
     def test_threads(self):
+        """Threads that have done nothing with CUDA before, which compile the kernel too."""
         for device in DEVICES:
             q, k, v = inputs(device)
-            expected, outputs = flashc_torch.sdpa(q, k, v), []
-            threads = [threading.Thread(target=lambda: outputs.extend(flashc_torch.sdpa(q, k, v) for _ in range(20)))
-                       for _ in range(8)]
+            outputs = []
+
+            def run():
+                outputs.extend(flashc_torch.sdpa(q, k, v, scale=0.2) for _ in range(20))
+
+            threads = [threading.Thread(target=run) for _ in range(8)]
             for thread in threads:
                 thread.start()
             for thread in threads:
                 thread.join()
+            expected = flashc_torch.sdpa(q, k, v, scale=0.2)
             with self.subTest(device=device):
                 self.assertEqual(len(outputs), 160)
                 self.assertTrue(all(torch.equal(output, expected) for output in outputs))
