@@ -70,7 +70,7 @@ def attention(query, key, value, attn_mask=None, kv_lengths=None, mask="none", s
     """torch.ops.flashc.attention, for calls from Python: (output, log-sum-exp).
 
     It differs where a function is compiled under autocast: the casts are in the graph, with their dtype. The operator alone
-    is, as torch's own are, cast when the graph is lowered, and torch's cache of lowered graphs (2.10 and 2.11) knows whether
+    is, as torch's own are, cast when the graph is lowered, and torch's cache of lowered graphs (2.11) knows whether
     autocast was on but not its dtype: compiled under float16, the same function gives float16 under bfloat16 too.
     """
     device_type = query.device.type

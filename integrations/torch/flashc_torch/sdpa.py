@@ -40,9 +40,12 @@ def sdpa(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scal
 def _four_dims_of_mask(attn_mask, full):
     """A mask with leading dimensions of 1, which the operator broadcasts."""
     shape = attn_mask.shape
-    if len(shape) > 4 or any(size != 1 and size != want for size, want in zip(shape, full[4 - len(shape):])):
+    fits = len(shape) <= 4
+    for size, want in zip(shape[::-1], full[::-1]):
+        fits = fits and (size == want or size == 1)
+    if not fits:
         _fail(f"attn_mask has shape {tuple(shape)}, which does not broadcast to {tuple(full)}")
-    return attn_mask if len(shape) == 4 else attn_mask[(None,) * (4 - len(shape))]
+    return attn_mask if len(shape) == 4 else attn_mask.view((1,) * (4 - len(shape)) + shape)
 
 
 def _broadcast(query, key, value, attn_mask, mask, scale, enable_gqa):

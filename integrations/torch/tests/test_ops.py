@@ -132,10 +132,11 @@ class Graphs(unittest.TestCase):
     def test_compile_with_a_mask(self):
         for device in DEVICES:
             q, k, v = inputs(device)
-            mask = draw(2, 1, 50, 60, device=device, dtype=torch.float32) > 0
             compiled = torch.compile(flashc_torch.sdpa, fullgraph=True, backend=compiler())
-            with self.subTest(device=device):
-                close(compiled(q, k, v, mask), flashc_torch.sdpa(q, k, v, mask))
+            for shape in ((2, 1, 50, 60), (50, 60)):
+                mask = draw(*shape, device=device, dtype=torch.float32) > 0
+                with self.subTest(device=device, shape=shape):
+                    close(compiled(q, k, v, mask), flashc_torch.sdpa(q, k, v, mask))
 
     def test_export(self):
         for device in DEVICES:
