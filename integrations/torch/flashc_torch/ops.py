@@ -74,7 +74,7 @@ def attention(query, key, value, attn_mask=None, kv_lengths=None, mask="none", s
     autocast was on but not its dtype: compiled under float16, the same function gives float16 under bfloat16 too.
     """
     device_type = query.device.type
-    if torch.is_autocast_enabled(device_type):
+    if device_type in ("cuda", "cpu") and torch.is_autocast_enabled(device_type):
         dtype = torch.get_autocast_dtype(device_type)
         query, key, value, attn_mask = (_cast(tensor, device_type, dtype) for tensor in (query, key, value, attn_mask))
     if torch.is_grad_enabled() or torch.compiler.is_compiling():
