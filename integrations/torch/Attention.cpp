@@ -198,10 +198,9 @@ std::tuple<Tensor, Tensor> flashc_torch::attention(const Problem &p) {
   int64_t batch = p.query.size(0), heads = p.query.size(1),
           queries = p.query.size(2);
   int64_t dim = p.value.size(3);
-  Tensor output =
-      empty(p.query, {batch, heads, queries, dim},
-            {queries * heads * dim, dim, heads * dim, 1},
-            p.query.scalar_type());
+  Tensor output = empty(p.query, {batch, heads, queries, dim},
+                        {queries * heads * dim, dim, heads * dim, 1},
+                        p.query.scalar_type());
   Tensor lse = empty(p.query, {batch, heads, queries},
                      {heads * queries, queries, 1}, ScalarType::Float);
   const flashc::Context &context = contextFor(p.query);
