@@ -14,6 +14,8 @@ import unittest
 from support import DEVICES, check, draw, main, topleft, torch
 
 import flashc_torch
+from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
+from torch.fx.experimental.proxy_tensor import make_fx
 
 ON_GPU = "cuda" in DEVICES
 
@@ -137,6 +139,21 @@ class Graphs(unittest.TestCase):
                 mask = draw(*shape, device=device, dtype=torch.float32) > 0
                 with self.subTest(device=device, shape=shape):
                     close(compiled(q, k, v, mask), flashc_torch.sdpa(q, k, v, mask))
+
+    def test_traced_by_its_modes(self):
+        """The operator is what a trace and fake tensors see, with gradients recorded or not; a gradient that is asked for
+        inside of no_grad is not passed by."""
+        for device in DEVICES:
+            q, k, v = inputs(device)
+            for mode in (torch.enable_grad, torch.no_grad, torch.inference_mode):
+                with self.subTest(device=device, mode=mode.__name__), mode():
+                    graph = make_fx(lambda q, k, v: flashc_torch.sdpa(q, k, v))(q, k, v)
+                    self.assertIn("flashc.attention", graph.code)
+                    with FakeTensorMode() as fake:
+                        output = flashc_torch.sdpa(*(fake.from_tensor(tensor) for tensor in (q, k, v)))
+                    self.assertIsInstance(output, FakeTensor)
+            with self.subTest(device=device), torch.no_grad(), self.assertRaises(RuntimeError):
+                torch.func.grad(lambda q: flashc_torch.sdpa(q, k, v).float().sum())(q)
 
     def test_export(self):
         for device in DEVICES:
