@@ -34,6 +34,9 @@ constexpr int64_t kOtherRegisters = 32;
 /// A score function's addresses and temporaries, of several scores at a time:
 /// ptxas takes up more of them the longer a row is.
 int64_t scoreRegisters(int64_t kv) { return std::max<int64_t>(24, kv / 4); }
+/// What a window's bounds take where Q is wider than a group's output: with
+/// fewer, ptxas spills around computing a tile again.
+constexpr int64_t kWindowRegisters = 24;
 constexpr int64_t kSegment = 64;
 constexpr int64_t kGroupRows = 64;
 /// Barriers and the queue of tiles, generously.
@@ -116,6 +119,8 @@ std::optional<Schedule> RoleChooser::complete(int64_t groups,
   s.registersEstimate = kv / 2 + kv / 4 + padded(request.valueHeadDim) / 2 +
                         kOtherRegisters +
                         (request.isPositional ? scoreRegisters(kv) : 0);
+  if (request.left >= 0 && request.headDim > 128)
+    s.registersEstimate += kWindowRegisters;
   if (s.registersEstimate > roles.consumerRegisters || kv > 256)
     return std::nullopt;
   int64_t d = inSegments(request.headDim),

@@ -211,6 +211,26 @@ TEST_CASE("roles: ALiBi on both sides, steep and flat") {
         }
 }
 
+TEST_CASE("roles: ALiBi under each way to rescale, small and large scores") {
+  Judge judge;
+  for (tile::Rescale rescale : {tile::Rescale::Lazy, tile::Rescale::Late,
+                                tile::Rescale::Always, tile::Rescale::Test}) {
+    CpuHarness harness(kArch, rescale);
+    for (bool symmetric : {false, true})
+      for (double size : {1.0, 40.0})
+        for (const MaskExpr &mask : {MaskExpr::none(), MaskExpr::causal()})
+          for (auto [sq, sk] : {std::pair{129, 500}, {700, 700}}) {
+            TestCase test = gridCase(64, mask, sq, sk);
+            test.problem.scale *= size;
+            addAlibi(test, symmetric, 0.7f);
+            std::string wrong = harness.runAndJudge(test, judge);
+            if (!wrong.empty())
+              FAIL_CHECK(wrong);
+            CHECK(harness.kernel(test).rescale == rescale);
+          }
+  }
+}
+
 TEST_CASE("roles: soft caps of small, middling and large scores") {
   CpuHarness harness(kArch);
   Judge judge;

@@ -187,7 +187,8 @@ void Fuser::run() {
   buildShort();
   for (auto [result, value] : llvm::zip_equal(results, branch.getResults()))
     result.replaceAllUsesWith(value);
-  for (Operation *op : llvm::reverse(old.inOrder()))
+  SmallVector<Operation *> replaced = old.inOrder();
+  for (Operation *op : llvm::reverse(replaced))
     op->erase();
 }
 

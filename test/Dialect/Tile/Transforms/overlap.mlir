@@ -387,7 +387,7 @@ tile.kernel @not_asked_for(%q: memref<?x?x?x64xf16>, %k: memref<?x?x?x64xf16>, %
 // -----
 
 #s = #tile.schedule<q = 64, kv = 64, stages = 1, warps = 4, q_in_registers = false, sram = 65536, roles = <
-    groups = 1, producer = 32, consumer = 240, overlap = true, turns = false, rescale = lazy, apart = true, ahead = false>>
+    groups = 1, producer = 32, consumer = 240, overlap = true, turns = false, rescale = lazy, apart = true, ahead = false, skip = false>>
 #mask = affine_set<(i, j)[sk] : (i - j >= 0, sk - 1 - j >= 0)>
 
 // Block numbers that go by j in another order: K of block j, V of the one before.
