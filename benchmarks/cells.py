@@ -97,7 +97,7 @@ def mla(dtypes, heads, lengths):
 
 
 # Each variant with the plain kernel that it is held against.
-VARIANTS = [("window(1024,1024)", "none", "none"), ("window(1024,0)", "none", "causal"),
+VARIANTS = [("window(1024,1024)", "none", "none"), ("window(1024,-1)", "none", "none"), ("window(1024,0)", "none", "causal"),
             ("none", "alibi-symmetric", "none"), ("causal", "alibi", "causal"),
             ("none", "softcap(30)", "none"), ("causal", "softcap(30)", "causal")]
 

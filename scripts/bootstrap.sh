@@ -13,6 +13,7 @@ packages=(
   zlib1g-dev libzstd-dev                      # linked into the release binaries
   libcurl4-openssl-dev libedit-dev libxml2-dev libz3-dev # asked for by LLVM's CMake files
   libfmt-dev catch2
+  python3-venv                                # torch, for the tests of integrations/torch
 )
 
 missing=()

@@ -10,5 +10,5 @@ if [ -z "$formatter" ]; then
 fi
 arguments=(-i)
 [ "${1:-}" = --check ] && arguments=(--dry-run --Werror)
-find lib include tools test examples benchmarks -name '*.cpp' -print -o -name '*.h' -print 2>/dev/null |
+find lib include tools test examples benchmarks integrations -name '*.cpp' -print -o -name '*.h' -print 2>/dev/null |
   xargs "$formatter" "${arguments[@]}"

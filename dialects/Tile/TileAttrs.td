@@ -20,11 +20,12 @@ def Tile_RolesAttr : AttrDef<Tile_Dialect, "Roles"> {
     on the tensor cores. `rescale` is `lazy` (a row maximum may lag by 2^8, and the accumulator is rescaled before the
     exponentials where one rises), `late` (the same, behind the exponentials) or `always` (it never lags and there is no
     branch), or `test` (as `lazy`, but whether a maximum rises is tested without finding it). With `apart` the output is staged in bytes of its own, else in Q's; with `ahead` Q has two slots, so that the next
-    tile's Q is loaded while this one's is read.
-    Written `#tile.roles<groups = 2, producer = 32, consumer = 232, overlap = true, turns = true, rescale = always, apart = false, ahead = false>`.
+    tile's Q is loaded while this one's is read. With `skip` a group computes the key blocks that its own rows see, and only lets
+    the tile's others pass.
+    Written `#tile.roles<groups = 2, producer = 32, consumer = 232, overlap = true, turns = true, rescale = always, apart = false, ahead = false, skip = false>`.
   }];
   let parameters = (ins "int64_t":$groups, "int64_t":$producer, "int64_t":$consumer, "bool":$overlap, "bool":$turns,
-                        EnumParameter<Tile_Rescale>:$rescale, "bool":$apart, "bool":$ahead);
+                        EnumParameter<Tile_Rescale>:$rescale, "bool":$apart, "bool":$ahead, "bool":$skip);
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;
 }

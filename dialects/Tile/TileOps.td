@@ -74,6 +74,20 @@ def Tile_ProgramOp : Tile_Op<"program", [Pure]> {
   let assemblyFormat = "(`longest_first` $longest_first^)? attr-dict";
 }
 
+def Tile_OwnRowsOp : Tile_Op<"own_rows", [Pure]> {
+  let summary = "The rows, of the query block that begins at `row`, that whoever computes has: from `first` to before `end`";
+  let description = [{
+    All `q` rows of the schedule; with roles, the 64 of each group and all of them for the warp that loads. Key loops whose bounds
+    are made of it are each group's own; a stream then has the blocks of all groups, and one that skips some lets them pass.
+    ```mlir
+    %first, %end = tile.own_rows %row
+    ```
+  }];
+  let arguments = (ins Index:$row);
+  let results = (outs Index:$first, Index:$end);
+  let assemblyFormat = "$row attr-dict";
+}
+
 def Tile_LoadOp : Tile_Op<"load", [MemoryEffects<[MemRead]>]> {
   let summary = "A block of rows of one head of a global tensor";
   let description = [{
@@ -96,7 +110,7 @@ def Tile_StreamOp : Tile_Op<"stream", [MemoryEffects<[MemRead]>]> {
   let description = [{
     Block j holds rows `j * Bc` to `(j + 1) * Bc - 1` with Bc the rows of the stream's tiles; edges as for `tile.load`. A
     stream says which blocks will be needed before they are, so that a machine level can fetch ahead; on the CPU it is
-    nothing but its `tile.next`.
+    nothing but its `tile.next`. Kernels whose warps have roles may read the blocks in another order.
     ```mlir
     %ks = tile.stream %view[%b, %h] blocks(%lo to %hi) : memref<?x?x?x64xf16, strided<[?, ?, ?, 1], offset: ?>> -> !tile.stream<64x64xf16>
     ```
@@ -187,17 +201,18 @@ def Tile_SoftmaxUpdateOp : Tile_Op<"softmax_update", [Pure, AllTypesMatch<["scor
     (before `c`), `l` has none. Where `m' = -inf` (no key seen yet) the exponents read it as 0, so
     `p = alpha = 0` and never NaN. With `lazy(t)`, t > 0 and in units of the exponent, a row keeps `m' = m` while
     `c * (rowmax(s) - m) <= t`: p then stays below B^t and alpha is exactly 1, and the final division makes the result the
-    same. Source: FlashAttention-2 (arXiv 2307.08691), Algorithm 1, line 9; lazy: FlashAttention-4.
+    same. With `offset(h)` the scores are `s[r, c] + h[r]`, and `s` is what a row's scores differ in. Source: FlashAttention-2
+    (arXiv 2307.08691), Algorithm 1, line 9; lazy: FlashAttention-4.
     ```mlir
     %p, %m1, %l1, %alpha = tile.softmax_update %s, %m, %l base(e) scale(0.125)
         : tensor<64x128xf32>, tensor<64xf32>
     ```
   }];
-  let arguments = (ins Tile_ScoreBlock:$scores, Tile_Rows:$rowMax, Tile_Rows:$rowSum, Tile_ExpBase:$base, F32Attr:$scale,
-                       OptionalAttr<F32Attr>:$lazy);
+  let arguments = (ins Tile_ScoreBlock:$scores, Tile_Rows:$rowMax, Tile_Rows:$rowSum, Optional<Tile_Rows>:$offset,
+                       Tile_ExpBase:$base, F32Attr:$scale, OptionalAttr<F32Attr>:$lazy);
   let results = (outs Tile_ScoreBlock:$probs, Tile_Rows:$newMax, Tile_Rows:$newSum, Tile_Rows:$rescale);
-  let assemblyFormat = [{ $scores `,` $rowMax `,` $rowSum `base` `(` $base `)` `scale` `(` $scale `)` (`lazy` `(` $lazy^ `)`)?
-                          attr-dict `:` type($scores) `,` type($rowMax) }];
+  let assemblyFormat = [{ $scores `,` $rowMax `,` $rowSum (`offset` `(` $offset^ `:` type($offset) `)`)? `base` `(` $base `)`
+                          `scale` `(` $scale `)` (`lazy` `(` $lazy^ `)`)? attr-dict `:` type($scores) `,` type($rowMax) }];
   let hasVerifier = 1;
 }
 
@@ -394,14 +409,15 @@ def Tile_AnyAboveOp : Tile_Op<"any_above", [Pure]> {
   let description = [{
     True where some score is above its row's limit. It may also be true where none is (on a GPU it is for limits below zero),
     and, as with `tile.any`, it may differ from group to group: what it guards must be right either way. Whether NaN is above
-    a limit is left open. No row's maximum is found, so that this costs half of a `tile.reduce` and no shuffle.
+    a limit is left open. No row's maximum is found, so that this costs half of a `tile.reduce` and no shuffle. With `floor(x)`,
+    x < 0, it is also true where some score is below x.
     ```mlir
     %c = tile.any_above %s, %limits : tensor<64x128xf32>, tensor<64xf32>
     ```
   }];
-  let arguments = (ins Tile_ScoreBlock:$scores, Tile_Rows:$limits);
+  let arguments = (ins Tile_ScoreBlock:$scores, Tile_Rows:$limits, OptionalAttr<F32Attr>:$floor);
   let results = (outs I1:$result);
-  let assemblyFormat = "$scores `,` $limits attr-dict `:` type($scores) `,` type($limits)";
+  let assemblyFormat = "$scores `,` $limits (`floor` `(` $floor^ `)`)? attr-dict `:` type($scores) `,` type($limits)";
   let hasVerifier = 1;
 }
 

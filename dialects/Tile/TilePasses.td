@@ -112,6 +112,28 @@ def TileDropGuards : Pass<"tile-drop-guards"> {
   }];
 }
 
+def TileTurnKeys : Pass<"tile-turn-keys"> {
+  let summary = "Begin with the nearest key block where a bias rises towards it";
+  let description = [{
+    ALiBi adds the less to a score the farther the key is, so that in ascending order each block raises all row maxima, and the
+    accumulator is rescaled with each. In kernels with `roles` the blocks of the first loop come in descending order: all of them under
+    slope * (j - i), which ends at the diagonal; under -slope * |j - i| those up to the last row's own, and the others behind. Only
+    the order differs. Loops that begin with a mask (windows) stay as they are. Runs after `tile-stream-loads` and before
+    `tile-overlap`.
+    ```mlir
+    // Before
+    scf.for %j = %lo to %hi step %c1
+      %k = tile.next %ks[%j]
+    // After: %e = %turn + %lo - 1
+    scf.for %j = %lo to %hi step %c1
+      %b = arith.cmpi slt, %j, %turn : index
+      %m = arith.subi %e, %j : index
+      %j1 = arith.select %b, %m, %j : index
+      %k = tile.next %ks[%j1]
+    ```
+  }];
+}
+
 def TileOverlap : Pass<"tile-overlap"> {
   let summary = "Start a key block's scores before the softmax and the product with V of the block before";
   let description = [{
@@ -148,6 +170,58 @@ def TileOverlap : Pass<"tile-overlap"> {
       %acc2 = tile.rescale %acc1 by %alpha
       scf.yield %acc2, %m1, %l1, %p1
     // and P V of the last block
+    ```
+  }];
+}
+
+def TileRelativeBias : Pass<"tile-relative-bias"> {
+  let summary = "Count the keys of a bias by distance from the first one of a block";
+  let description = [{
+    A score function that adds slope * (j - i) (ALiBi), or slope * |j - i|, needs each element's distance as a float. With j0 the
+    block's first key, slope * (j - i) = slope * (j - j0) + slope * (j0 - i): the first part has the same columns in every block, and the
+    second is one number a row, which goes to the softmax as its `offset`. Where a row's own key is not inside the block, |j - i| is a
+    distance with a sign; a branch keeps the function as it is for the others.
+
+    In the key loops of kernels with `roles`. Runs after `tile-overlap` and before `tile-expand-softmax`.
+    ```mlir
+    // Before: with f = j - i as an f32
+    %s = tile.map ins(%d : tensor<64x32xf32>) at(%i0, %j0) -> tensor<64x32xf32> {
+      %y = math.fma %slope, %f, %x : f32
+    tile.softmax_update %s, %m, %l base(two) scale(0.125)
+    // After: with f = j - j0
+    %h = tile.map ins(%m : tensor<64xf32>) at(%i0) -> tensor<64xf32> {
+      %z = arith.mulf %slope, %e : f32
+    %s = tile.map ins(%d : tensor<64x32xf32>) at(%i0, %c0) -> tensor<64x32xf32> {
+      %y = math.fma %slope, %f, %x : f32
+    tile.softmax_update %s, %m, %l offset(%h : tensor<64xf32>) base(two) scale(0.125)
+    ```
+  }];
+}
+
+def TileFuseCap : Pass<"tile-fuse-cap"> {
+  let summary = "Put a soft cap's polynomial into the exponent where scores are small and no maximum rises";
+  let description = [{
+    tanh(k s) rises with s and is at most k s, so that a test of s itself says that no row's maximum rises; the same test says whether
+    all |k s| are at most 13/32, where a polynomial of degree 7 does. Where both hold, which is one look at the scores and one vote,
+    p = 2^(s P(s^2) - M): one more multiplication than terms, with nothing between the product and the exponential. The other side of
+    the branch has the function, the update and the rescaling as they were.
+
+    In the key loops of kernels with `roles` that say `rescale = test`, for a map of tanh alone. A mask hides exponents there. Runs
+    after `tile-overlap` and before `tile-split-tanh`.
+    ```mlir
+    // Before
+    %s = tile.map ins(%d : tensor<64x32xf32>) -> tensor<64x32xf32> {
+      %y = math.tanh %z : f32
+    %p, %m1, %l1, %alpha = tile.softmax_update %s, %m, %l base(two) scale(43.25) lazy(8.0)
+    %acc1 = tile.rescale %acc by %alpha
+    // After
+    %c = tile.any_above %d, %limits floor(-1.300000e+01)
+    scf.if %c
+      tile.softmax_update
+    else
+      %p = tile.map ins(%d, %shift : tensor<64x32xf32>, tensor<64xf32>) -> tensor<64x32xf32> {
+        %e = math.fma %poly, %x, %minus : f32
+        %r = math.exp2 %e : f32
     ```
   }];
 }

@@ -401,14 +401,15 @@ def Warp_AnyAboveOp : Warp_Op<"any_above", [Pure]> {
   let summary = "May some score of this warp be above its row's limit? (integer maxima and a vote)";
   let description = [{
     True where some score is above its row's limit, and wherever a limit is below zero: the bits of floats from zero on are in
-    the order of integers, of which three are compared at once. The same in all lanes; may differ from warp to warp, as `warp.any`.
+    the order of integers, of which three are compared at once. With `floor(x)`, x < 0, also where some score is below x, since as
+    unsigned integers the numbers below zero are the largest, in reverse. The same in all lanes; may differ from warp to warp, as `warp.any`.
     ```mlir
     %c = warp.any_above %s, %limits : !warp.fragment<128x64xf32>, !warp.fragment<128xf32>
     ```
   }];
-  let arguments = (ins Warp_FragmentType:$scores, Warp_FragmentType:$limits);
+  let arguments = (ins Warp_FragmentType:$scores, Warp_FragmentType:$limits, OptionalAttr<F32Attr>:$floor);
   let results = (outs I1:$result);
-  let assemblyFormat = "$scores `,` $limits attr-dict `:` qualified(type($scores)) `,` qualified(type($limits))";
+  let assemblyFormat = "$scores `,` $limits (`floor` `(` $floor^ `)`)? attr-dict `:` qualified(type($scores)) `,` qualified(type($limits))";
   let hasVerifier = 1;
 }
 

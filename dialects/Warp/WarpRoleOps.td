@@ -53,6 +53,19 @@ def Warp_EndTileOp : Warp_Op<"end_tile", [Pure, Terminator, HasParent<"TilesOp">
   let assemblyFormat = "($values^ `:` type($values))? attr-dict";
 }
 
+def Warp_GroupOp : Warp_Op<"group", [Pure]> {
+  let summary = "The number of this warpgroup among those that compute, from 0";
+  let description = [{
+    Consumer only. The same in all threads of a warpgroup.
+    ```mlir
+    %g = warp.group
+    ```
+  }];
+  let results = (outs Index:$group);
+  let assemblyFormat = "attr-dict";
+  let hasVerifier = 1;
+}
+
 def Warp_RingOp : Warp_Op<"ring", [MemoryEffects<[MemAlloc]>]> {
   let summary = "A ring of slots in shared memory, from the producer to the consumers";
   let description = [{
@@ -97,6 +110,20 @@ def Warp_ReceiveOp : Warp_Op<"receive", [MemoryEffects<[MemRead, MemWrite]>, Att
   let arguments = (ins Warp_RingType:$ring, Optional<I32>:$stage, Optional<I32>:$phase);
   let results = (outs Warp_BufferType:$buffer);
   let assemblyFormat = "$ring (`at` `(` $stage^ `,` $phase `)`)? attr-dict `:` qualified(type($ring)) `->` qualified(type($buffer))";
+  let hasVerifier = 1;
+}
+
+def Warp_SkipOp : Warp_Op<"skip", [MemoryEffects<[MemRead, MemWrite]>, AttrSizedOperandSegments]> {
+  let summary = "Wait for the ring's next slot to be full, and give it back unread: it holds a block for other groups";
+  let description = [{
+    Consumer only. In a loop of skips a group takes the blocks that the producer sends in other loops, so all its loops
+    together have as many trips as the producer's.
+    ```mlir
+    warp.skip %kr at(%stage, %phase) : !warp.ring<176x128xf16, 64, depth = 2>
+    ```
+  }];
+  let arguments = (ins Warp_RingType:$ring, Optional<I32>:$stage, Optional<I32>:$phase);
+  let assemblyFormat = "$ring (`at` `(` $stage^ `,` $phase `)`)? attr-dict `:` qualified(type($ring))";
   let hasVerifier = 1;
 }
 

@@ -45,6 +45,8 @@ std::vector<Schedule> changeRoles(const Schedule &s,
       add([&](RoleChoices &roles) { roles.rescale = kind; });
   if (s.roles->groups > 1)
     add([](RoleChoices &roles) { roles.turns = !roles.turns; });
+  if (s.roles->skip)
+    add([](RoleChoices &roles) { roles.skip = false; });
   add([](RoleChoices &roles) { roles.overlap = !roles.overlap; });
   if (s.roles->apart && outputFitsQuery(request))
     add([](RoleChoices &roles) { roles.apart = roles.ahead = false; });

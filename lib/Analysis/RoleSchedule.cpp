@@ -34,6 +34,9 @@ constexpr int64_t kOtherRegisters = 32;
 /// A score function's addresses and temporaries, of several scores at a time:
 /// ptxas takes up more of them the longer a row is.
 int64_t scoreRegisters(int64_t kv) { return std::max<int64_t>(24, kv / 4); }
+/// What a window's bounds take where Q is wider than a group's output: with
+/// fewer, ptxas spills around computing a tile again.
+constexpr int64_t kWindowRegisters = 24;
 constexpr int64_t kSegment = 64;
 constexpr int64_t kGroupRows = 64;
 /// Barriers and the queue of tiles, generously.
@@ -71,7 +74,8 @@ private:
   bool isForTMA() const;
   std::optional<Schedule> complete(int64_t groups, int64_t kv) const;
   double cost(const Schedule &schedule) const;
-  int64_t countBlocks(const Schedule &schedule, int64_t length) const;
+  int64_t countBlocks(const Schedule &schedule, int64_t length,
+                      int64_t rows) const;
   std::pair<int64_t, int64_t> getBand(int64_t length) const;
   /// Cycles of a score for 64 rows: products, softmax.
   double products(int64_t kv) const {
@@ -114,7 +118,9 @@ std::optional<Schedule> RoleChooser::complete(int64_t groups,
       240, ((groups + 1) * launch - kProducerRegisters) / groups / 8 * 8);
   s.registersEstimate = kv / 2 + kv / 4 + padded(request.valueHeadDim) / 2 +
                         kOtherRegisters +
-                        (request.hasScore ? scoreRegisters(kv) : 0);
+                        (request.isPositional ? scoreRegisters(kv) : 0);
+  if (request.left >= 0 && request.headDim > 128)
+    s.registersEstimate += kWindowRegisters;
   if (s.registersEstimate > roles.consumerRegisters || kv > 256)
     return std::nullopt;
   int64_t d = inSegments(request.headDim),
@@ -136,6 +142,13 @@ std::optional<Schedule> RoleChooser::complete(int64_t groups,
   roles.rescale = !request.hasScore || !request.isPositional ? RescaleKind::Test
                   : exposed > 1 ? RescaleKind::Lazy
                                 : RescaleKind::Always;
+  // Some group's rows may see no key of a block that the tile's others see.
+  auto [left, right] = getBand(request.length);
+  bool isWindow = left >= 0 && right >= 0;
+  roles.skip = request.isMasked && s.q - kGroupRows >= kv &&
+               (isWindow || !request.isDistance);
+  // Groups that skip are far apart at both ends of a window.
+  roles.turns &= !(roles.skip && isWindow);
   s.roles = roles;
   return s;
 }
@@ -152,17 +165,19 @@ std::pair<int64_t, int64_t> RoleChooser::getBand(int64_t length) const {
   return {left, right};
 }
 
-/// Key blocks that the tiles of one head see.
-int64_t RoleChooser::countBlocks(const Schedule &s, int64_t length) const {
+/// Key blocks of one head for each warpgroup together, where `rows` of them go
+/// through the same ones.
+int64_t RoleChooser::countBlocks(const Schedule &s, int64_t length,
+                                 int64_t rows) const {
   auto [left, right] = getBand(length);
   int64_t blocks = 0;
-  for (int64_t first = 0; first < length; first += s.q) {
-    int64_t last = std::min(first + s.q, length) - 1;
+  for (int64_t first = 0; first < length; first += rows) {
+    int64_t last = std::min(first + rows, length) - 1;
     int64_t end = right < 0 ? length : std::min(last + right + 1, length);
     int64_t begin = left < 0 ? 0 : std::max<int64_t>(first - left, 0);
     blocks += llvm::divideCeil(end, s.kv) - begin / s.kv;
   }
-  return blocks;
+  return blocks * rows / kGroupRows;
 }
 
 /// Cycles of one head.
@@ -186,9 +201,14 @@ double RoleChooser::cost(const Schedule &s) const {
     perTile += kSharedTileCycles;
   auto [left, right] = getBand(length);
   int64_t edges = (left >= 0) + (right >= 0);
-  perTile += kMaskCycles * double(edges * (s.q + s.kv));
+  // Groups that skip have the tile's other groups to wait for.
+  int64_t rows = s.roles->skip ? (kGroupRows + 2 * s.q) / 3 : s.q;
+  perTile += kMaskCycles * double(edges * (rows + s.kv));
+  double blocks = double(countBlocks(s, length, s.q));
+  if (s.roles->skip)
+    blocks = (2 * blocks + double(countBlocks(s, length, kGroupRows))) / 3;
   // A lone group has nobody to hide its begin and end behind.
-  return groups * double(countBlocks(s, length) * s.kv) * score +
+  return blocks * double(s.kv) * score +
          std::max(groups, 2.0) * double(tiles) * perTile;
 }
 

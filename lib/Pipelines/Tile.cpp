@@ -50,7 +50,10 @@ void flashc::buildTilePipeline(OpPassManager &manager,
   manager.addPass(tile::createTileUseExp2());
   manager.addPass(tile::createTileLazyRescale());
   manager.addPass(tile::createTileDropGuards());
+  manager.addPass(tile::createTileTurnKeys());
   manager.addPass(tile::createTileOverlap());
+  manager.addPass(tile::createTileRelativeBias());
+  manager.addPass(tile::createTileFuseCap());
   manager.addPass(tile::createTileSplitTanh());
   manager.addPass(tile::createTileExpandTanh());
   manager.addPass(tile::createTileExpandSoftmax());

@@ -247,6 +247,9 @@ Module::pack(llvm::ArrayRef<ArrayArg> args) const {
       packArguments(kernelName, info, args);
   if (!packed || packed->grid == 0)
     return packed;
+  Device::Current current(*device);
+  if (llvm::Error error = current.check())
+    return std::move(error);
   if (llvm::Error error = checkAddresses(args))
     return std::move(error);
   if (llvm::Error error = encode(packed->tensorMaps, packed->encodedMaps))

@@ -14,6 +14,7 @@ using namespace flashc;
 
 namespace {
 // Enumerators of cuda.h, by number.
+constexpr cuda::Result kInvalidValue = 1;
 constexpr int kFloat16 = 6;
 constexpr int kBFloat16 = 9;
 constexpr int kNoInterleave = 0;
@@ -129,5 +130,8 @@ flashc::encodeTensorMap(const cuda::Driver &driver, llvm::StringRef where,
                   "boxes of {} at {:#x}",
                   fmt::join(map.sizes, "x"), fmt::join(map.byteStrides, ", "),
                   fmt::join(map.box, "x"), map.address),
-      "pass contiguous copies of the arrays");
+      result == kInvalidValue
+          ? "pass contiguous copies of the arrays"
+          : "an earlier kernel may have failed: run it under "
+            "compute-sanitizer");
 }

@@ -133,23 +133,34 @@ TEST_CASE("GPU jit: any thread launches, whatever context is current",
   problem.clearOutput();
   const cuda::Driver &driver = gpu.device->driver();
   GraphDriver graphs = GraphDriver::load();
+  // With the arrays of the last launch, and with others, which are looked at
+  // and have their tensor maps made on this thread.
+  SmallProblem others(*gpu.device, 2, 65, 129);
   std::thread([&] { // nothing current
     llvm::cantFail(kernel->launch(problem.args(), nullptr));
+    llvm::cantFail(kernel->launch(others.args(), nullptr));
+    auto own = compile(*gpu.context, decodeSpec("causal"));
+    llvm::cantFail(own->launch(others.args(), nullptr));
+    llvm::cantFail(kernel->launch(others.args(), nullptr));
     void *current = &current;
     driver.ctxGetCurrent(&current);
     CHECK(current == nullptr);
   })
       .join();
   CHECK(problem.output() == right);
+  CHECK(others.output() == right);
   problem.clearOutput();
+  others.clearOutput();
   void *mine = nullptr, *now = nullptr;
   check(graphs.createContext(&mine, 0, 0));
   llvm::cantFail(kernel->launch(problem.args(), nullptr));
+  llvm::cantFail(kernel->launch(others.args(), nullptr));
   check(driver.ctxGetCurrent(&now));
   CHECK(now == mine);
   graphs.destroyContext(mine);
   llvm::cantFail(gpu.device->makeCurrent());
   CHECK(problem.output() == right);
+  CHECK(others.output() == right);
 }
 
 TEST_CASE("GPU jit: kernels in a context of the caller's own", "[jit]") {

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""Run every test of a build folder, lit and Catch2, and add up the results.
+"""Run every test of a build folder, lit and Catch2 and those of the PyTorch bridge, and add up the results.
 
-usage: run_tests.py BUILD_DIR [--release RELEASE_BUILD_DIR] [-j N] [CATCH2_ARGUMENT...]
+usage: run_tests.py BUILD_DIR [--release RELEASE_BUILD_DIR] [--torch VENV] [-j N] [CATCH2_ARGUMENT...]
 
-With --release the lit tests under Release/, which look at the self-contained binaries, run on that build.
+With --release the lit tests under Release/, which look at the self-contained binaries, run on that build. With --torch
+those of integrations/torch run, by the Python of that environment; "" skips them, each by name.
 
 The last line is `N passed, N failed, N skipped`. Exits 1 when a test failed, when a program ended before it had
 reported, or when nothing ran at all. Skipped tests are listed by name.
@@ -11,6 +12,7 @@ reported, or when nothing ran at all. Skipped tests are listed by name.
 
 import argparse
 import concurrent.futures
+import glob
 import json
 import os
 import re
@@ -19,6 +21,7 @@ import sys
 import tempfile
 import xml.etree.ElementTree as ElementTree
 
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 LIT_FAILURES = {"FAIL", "XPASS", "TIMEOUT", "UNRESOLVED"}
 LIT_SKIPS = {"UNSUPPORTED", "SKIPPED", "EXCLUDED"}
 
@@ -104,10 +107,31 @@ def run_catch(executable, arguments):
     return run.stdout + report, totals
 
 
+def run_python(program, venv, build):
+    """Run one test program of the bridge; its last lines name and count (integrations/torch/tests/support.py)."""
+    totals = Totals()
+    name = os.path.basename(program)
+    if not venv:
+        totals.skipped.append(f"{name} (torch is not installed)")
+        return "", totals
+    environment = dict(os.environ, PYTHONPATH=os.path.abspath(os.path.join(build, "integrations", "torch", "python")))
+    run = subprocess.run([os.path.join(venv, "bin", "python"), program], check=False, text=True, errors="replace",
+                         env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    totals.skipped = re.findall(r"^skipped: (.*)$", run.stdout, re.M)
+    totals.failed = re.findall(r"^FAILED: (.*)$", run.stdout, re.M)
+    count = re.search(r"^(\d+) passed, \d+ failed, \d+ skipped\s*\Z", run.stdout, re.M)
+    if count:
+        totals.passed = int(count.group(1))
+    if not count or (run.returncode != 0 and not totals.failed):
+        totals.failed.append(f"{name}: ended with {run.returncode}")
+    return run.stdout if totals.failed else "", totals
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("build")
     parser.add_argument("--release")
+    parser.add_argument("--torch")
     parser.add_argument("-j", type=int, default=os.cpu_count() or 1)
     options, catch_arguments = parser.parse_known_args()
     if options.release:
@@ -118,8 +142,16 @@ def main():
 
     names = open(os.path.join(options.build, "test", "unittests.txt")).read().split()
     programs = [os.path.join(options.build, "bin", "unittests", name) for name in names]
+    if options.torch is not None:
+        programs += sorted(glob.glob(os.path.join(ROOT, "integrations", "torch", "tests", "test_*.py")))
+
+    def run(program):
+        if program.endswith(".py"):
+            return run_python(program, options.torch, options.build)
+        return run_catch(program, catch_arguments)
+
     with concurrent.futures.ThreadPoolExecutor(options.j) as pool:
-        for program, (output, result) in zip(programs, pool.map(lambda p: run_catch(p, catch_arguments), programs)):
+        for program, (output, result) in zip(programs, pool.map(run, programs)):
             print(f"{os.path.basename(program)}: {result.passed} passed, {len(result.failed)} failed, "
                   f"{len(result.skipped)} skipped")
             sys.stdout.write(output)

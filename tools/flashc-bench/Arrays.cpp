@@ -30,7 +30,7 @@ const std::vector<uint16_t> &Arrays::pattern(int which) const {
     auto line = reference::HostTensor::dense(element, {1, 1, kPeriod, 1},
                                              reference::Layout::BSHD);
     reference::Random random(which + 1);
-    reference::fillNormal(line, random);
+    reference::fillNormal(line, random, which == Query ? queryScale : 1);
     numbers.resize(kPeriod);
     std::memcpy(numbers.data(), line.storage.data(), 2 * kPeriod);
   }

@@ -11,11 +11,13 @@ namespace flashc {
 
 /// Arrays of one element type in layout bshd, used again by every cell: the
 /// shape of a cell is only another way to count the same numbers. They are
-/// standard normal, of a period that is prime, so that rows do not repeat.
+/// normal, of a period that is prime, so that rows do not repeat: with standard
+/// deviation `queryScale` in Q, and 1 in K and V, so that scores are that
+/// large.
 class Arrays {
 public:
-  Arrays(const Device &device, reference::Element element)
-      : device(device), element(element) {}
+  Arrays(const Device &device, reference::Element element, double queryScale)
+      : device(device), element(element), queryScale(queryScale) {}
 
   /// Make room for the cell. Fails where the device has too little memory; the
   /// next, smaller cell may still fit.
@@ -36,6 +38,7 @@ private:
 
   const Device &device;
   reference::Element element;
+  double queryScale;
   DeviceBuffer buffers[Count];
   mutable std::vector<uint16_t> patterns[3];
 };

@@ -83,7 +83,7 @@ llvm::Expected<Arrays *> BackwardBench::prepare(const Cell &cell) {
   auto element =
       cell.dtype == "bf16" ? reference::Element::BF16 : reference::Element::F16;
   Arrays &inputs =
-      allArrays.try_emplace(cell.dtype, device, element).first->second;
+      allArrays.try_emplace(cell.dtype, device, element, 1.0).first->second;
   if (llvm::Error error = inputs.reserve(cell))
     return std::move(error);
   std::vector<ArrayArg> args = inputs.arguments(cell);

@@ -40,6 +40,7 @@ llvm::Expected<KernelImage> Bench::compile(const Cell &cell,
   CompileOptions options;
   options.arch = arch;
   options.tiles = candidate.tiles;
+  options.schedule = candidate.schedule;
   options.stages = candidate.stages;
   options.warps = candidate.warps;
   options.length = cell.length;
@@ -154,7 +155,7 @@ void flashc::printLine(const Cell &cell, const std::string &impl,
   };
   std::cout << fmt::format("{},{},{},{},{},{},{},{},{:.4f},{:.1f},{:.2f},{},"
                            "{},{},{}\n",
-                           impl, cell.dtype, direction.str(), cell.dim,
+                           field(impl), cell.dtype, direction.str(), cell.dim,
                            cell.length, cell.batch(), cell.heads,
                            int(llvm::StringRef(cell.mask) == "causal"), ms,
                            flops / ms / 1e9, first, cell.valueDim, cell.kvHeads,
@@ -168,7 +169,8 @@ llvm::Expected<Arrays *> Bench::prepare(const Cell &cell) {
   auto element =
       cell.dtype == "bf16" ? reference::Element::BF16 : reference::Element::F16;
   Arrays &arrays =
-      allArrays.try_emplace(cell.dtype, device, element).first->second;
+      allArrays.try_emplace(cell.dtype, device, element, queryScale)
+          .first->second;
   if (llvm::Error error = arrays.reserve(cell))
     return std::move(error);
   return &arrays;

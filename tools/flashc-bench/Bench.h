@@ -19,6 +19,8 @@ struct Tiles {
   int64_t stages = 0, warps = 0;
   /// Whether a tuned schedule is taken where there is one ("auto").
   bool mayBeTuned = false;
+  /// The whole schedule as text, instead.
+  std::string schedule = {};
 };
 
 /// Best of 3 rounds of 12 back-to-back launches after 3 to warm up, in
@@ -43,10 +45,12 @@ void printLine(const Cell &cell, const std::string &impl,
 
 class Bench {
 public:
-  /// `tuned`, if given, has schedules for "auto".
+  /// `tuned`, if given, has schedules for "auto"; Q is normal with standard
+  /// deviation `queryScale`.
   Bench(const Device &device, std::string arch, bool check,
-        const TunedSchedules *tuned = nullptr)
-      : device(device), arch(std::move(arch)), check(check), tuned(tuned) {}
+        const TunedSchedules *tuned = nullptr, double queryScale = 1)
+      : device(device), arch(std::move(arch)), check(check), tuned(tuned),
+        queryScale(queryScale) {}
   /// Time each candidate and print its line; what cannot run (a candidate that
   /// does not compile, arrays that do not fit the device) prints nan, and why
   /// as a note.
@@ -79,6 +83,7 @@ private:
   std::string arch;
   bool check;
   const TunedSchedules *tuned;
+  double queryScale;
   tools::ProgressBar *bar = nullptr;
   std::map<std::string, Module> modules; // by PTX
   std::map<std::string, const Module *> kernels;

@@ -16,6 +16,7 @@
 
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -54,6 +55,11 @@ static cl::list<std::string>
           cl::desc("Choices, each timed: auto, model (auto without "
                    "--tuned), paper, QxK, QxK/stages, QxK/stages/warps "
                    "(auto)"));
+static cl::list<std::string>
+    schedules("schedule", cl::cat(category),
+              cl::desc("A whole schedule, as flashc --emit=tile prints it, "
+                       "timed beside --tiles"),
+              cl::value_desc("#tile.schedule<...>"));
 static cl::opt<std::string> arch("arch", cl::init("sm_80"), cl::cat(category),
                                  cl::desc("Target of the kernels (sm_80)"));
 static cl::opt<bool> fromStdin("stdin", cl::cat(category),
@@ -73,6 +79,11 @@ static cl::opt<bool>
     deterministic("deterministic", cl::cat(category),
                   cl::desc("With --backward: the same bits in every run"));
 
+static cl::opt<double> queryScale(
+    "input-scale", cl::init(1), cl::cat(category),
+    cl::desc("Standard deviation of Q, and so of the scores; K's and V's is 1 "
+             "(1)"),
+    cl::value_desc("x"));
 static cl::opt<std::string>
     tunedPath("tuned", cl::cat(category),
               cl::desc("Take the schedules that --tune stored in this file"),
@@ -203,6 +214,11 @@ llvm::Error checkFlags() {
   if (backward && (tuneFlag || !tunedPath.empty() || check))
     return makeError("--backward times gradients, but --tune, --tuned and "
                      "--check are for forwards so far; leave these out");
+  // Beyond, the numbers leave f16.
+  if (!(queryScale > 0 && queryScale <= 1000))
+    return makeError("--input-scale is {}, but is above 0 and at most 1000; "
+                     "give another number",
+                     queryScale.getValue());
   if (!tuneFlag)
     return llvm::Error::success();
   if (tunedPath.empty() && !listOnly)
@@ -269,6 +285,8 @@ llvm::Error benchMain() {
       return parsed.takeError();
     candidates.push_back(*parsed);
   }
+  for (const std::string &text : schedules)
+    candidates.push_back({text, "auto", 0, 0, false, text});
   llvm::Expected<std::vector<Cell>> cells = gridCells();
   if (!cells)
     return cells.takeError();
@@ -283,13 +301,17 @@ llvm::Error benchMain() {
   if (!device)
     return device.takeError();
   llvm::errs() << "# " << (*device)->name() << " sms=" << (*device)->smCount()
-               << " arch=" << arch << "\n";
+               << " arch=" << arch;
+  if (queryScale != 1)
+    llvm::errs() << " input-scale=" << llvm::formatv("{0}", double(queryScale));
+  llvm::errs() << "\n";
   if (backward) {
     BackwardBench gradients(**device, arch, deterministic);
     return fromStdin ? runStdin(gradients, candidates)
                      : runGrid(gradients, *cells, candidates);
   }
-  Bench bench(**device, arch, check, tunedPath.empty() ? nullptr : &*tuned);
+  Bench bench(**device, arch, check, tunedPath.empty() ? nullptr : &*tuned,
+              queryScale);
   if (tuneFlag)
     return runTune(bench, *cells, *tuned);
   return fromStdin ? runStdin(bench, candidates)
@@ -311,7 +333,8 @@ int main(int argc, char **argv) {
   setDefault<std::string>(dims, {"64", "128"});
   setDefault<int64_t>(lengths, {512, 1024, 2048, 4096, 8192, 16384});
   setDefault<std::string>(dtypes, {"fp16"});
-  setDefault<std::string>(tiles, {"auto"});
+  if (schedules.empty())
+    setDefault<std::string>(tiles, {"auto"});
   setDefault<int64_t>(heads, {0});
   if (llvm::Error error = benchMain()) {
     llvm::errs() << "flashc-bench: " << llvm::toString(std::move(error))

@@ -24,10 +24,13 @@ struct ScheduleRequest {
   int64_t headDim = 0;
   int64_t valueHeadDim = 0;
   ElementKind element = ElementKind::F16;
-  /// Whether scalar code runs on every score: it needs registers of its own.
+  /// Whether scalar code runs on every score.
   bool hasScore = false;
-  /// Whether that code reads positions or captured arrays.
+  /// Whether that code reads positions or captured arrays in another way than
+  /// as a bias by distance (ALiBi): it needs registers of its own.
   bool isPositional = false;
+  /// Whether it is such a bias: key blocks come nearest first, for all groups.
+  bool isDistance = false;
   /// Whether some key blocks are masked: their code needs registers for it.
   bool isMasked = false;
   /// Whether gradients are computed.
@@ -62,6 +65,7 @@ struct RoleChoices {
   RescaleKind rescale = RescaleKind::Lazy;
   bool apart = false;
   bool ahead = false;
+  bool skip = false;
 
   bool operator==(const RoleChoices &) const = default;
 };

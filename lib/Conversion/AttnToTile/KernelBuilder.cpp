@@ -11,6 +11,7 @@
 #include "MaskSets.h"
 #include "RegionCloner.h"
 
+#include "flashc/Dialect/Attn/IR/ScoreBias.h"
 #include "flashc/Dialect/Tile/IR/BuildMap.h"
 
 #include "mlir/IR/Matchers.h"
@@ -63,11 +64,14 @@ private:
   void loadQueries();
   Value buildScores(Value keys, Value firstKey);
   Value buildScoreFunction(Value scores, Value firstKey);
+  Value buildSum(Value score, const IRMapping &mapping);
   std::pair<Value, float> splitScore();
+  bool scalesSum();
   /// The softmax's scale: the op's, or what a score function ends in.
   FloatAttr softmaxScale() {
-    return b.getF32FloatAttr(op.hasScore() ? splitScore().second
-                                           : float(op.getScaleValue()));
+    return b.getF32FloatAttr(op.hasScore() && !scalesSum()
+                                 ? splitScore().second
+                                 : float(op.getScaleValue()));
   }
 
   ImplicitLocOpBuilder &b;
@@ -158,14 +162,33 @@ std::pair<Value, float> KernelBuilder::splitScore() {
   return {score, 1.0f};
 }
 
-/// score(scale * s) for each element.
+/// Whether a sum scale * s + slope * x is taken as scale * (s + (slope / scale)
+/// * x), so that the scale is the softmax's.
+bool KernelBuilder::scalesSum() {
+  float scale = float(op.getScaleValue());
+  return scale >= 1 / kLargestScale && scale <= kLargestScale &&
+         attn::matchScoreBias(op);
+}
+
+/// score + (slope / scale) * x, of what the region is cloned to.
+Value KernelBuilder::buildSum(Value score, const IRMapping &mapping) {
+  attn::ScoreBias bias = *attn::matchScoreBias(op);
+  Value inverse = tile::buildF32(b, float(1 / op.getScaleValue()));
+  Value slope = arith::MulFOp::create(b, mapping.lookup(bias.slope), inverse);
+  return math::FmaOp::create(b, slope, mapping.lookup(bias.term), score);
+}
+
+/// score(scale * s), or what the softmax's scale makes it, for each element.
 Value KernelBuilder::buildScoreFunction(Value scores, Value firstKey) {
-  auto body = [&](ValueRange args) {
-    Value scale = tile::buildF32(b, float(op.getScaleValue()));
+  Value scale = tile::buildF32(b, float(op.getScaleValue()));
+  auto body = [&](ValueRange args) -> SmallVector<Value> {
+    if (scalesSum())
+      return {buildSum(args[0], cloner->cloneOps(op.getScore().front(),
+                                                 {args[0], batch, head, args[1],
+                                                  args[2]}))};
     Value scaled = arith::MulFOp::create(b, args[0], scale);
     Value scalars[] = {scaled, batch, head, args[1], args[2]};
-    return SmallVector<Value>{
-        cloner->clone(op.getScore().front(), scalars, splitScore().first)};
+    return {cloner->clone(op.getScore().front(), scalars, splitScore().first)};
   };
   return tile::buildMap(b, scores.getType(), scores, {firstRow, firstKey},
                         body)[0];
@@ -199,7 +222,7 @@ SmallVector<Value> KernelBuilder::buildStep(Value block, ValueRange carried) {
       b,
       TypeRange{scores.getType(), rowMax.getType(), rowSum.getType(),
                 rowMax.getType()},
-      scores, rowMax, rowSum,
+      scores, rowMax, rowSum, /*offset=*/Value(),
       tile::ExpBaseAttr::get(b.getContext(), tile::ExpBase::E), softmaxScale(),
       /*lazy=*/FloatAttr());
   Value scaled =

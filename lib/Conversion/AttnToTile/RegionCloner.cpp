@@ -45,6 +45,11 @@ Value RegionCloner::clone(Block &region, ValueRange scalars,
 
 Value RegionCloner::clone(Block &region, ValueRange scalars, Value result,
                           SmallVectorImpl<Addition> *additions) {
+  return cloneOps(region, scalars, additions).lookup(result);
+}
+
+IRMapping RegionCloner::cloneOps(Block &region, ValueRange scalars,
+                                 SmallVectorImpl<Addition> *additions) {
   IRMapping mapping;
   unsigned first = scalars.size();
   mapping.map(region.getArguments().take_front(first), scalars);
@@ -68,6 +73,6 @@ Value RegionCloner::clone(Block &region, ValueRange scalars, Value result,
       b.clone(inner, mapping);
     }
   }
-  return mapping.lookup(result);
+  return mapping;
 }
 } // namespace flashc

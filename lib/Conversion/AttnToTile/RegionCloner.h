@@ -23,6 +23,10 @@ public:
   RegionCloner(mlir::ImplicitLocOpBuilder &b, mlir::ValueRange captures);
 
   /// The ops of `region` with `scalars` for its arguments before the captures;
+  /// returns what became of its values.
+  mlir::IRMapping cloneOps(mlir::Block &region, mlir::ValueRange scalars,
+                           llvm::SmallVectorImpl<Addition> *additions = {});
+  /// The ops of `region` with `scalars` for its arguments before the captures;
   /// returns what it yields. Additions go to `additions`, in order.
   mlir::Value clone(mlir::Block &region, mlir::ValueRange scalars,
                     llvm::SmallVectorImpl<Addition> *additions = nullptr);

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "flashc/Conversion/AttnToTile/ScheduleAttr.h"
 
+#include "flashc/Dialect/Attn/IR/ScoreBias.h"
 #include "flashc/Support/Error.h"
 
 #include "mlir/AsmParser/AsmParser.h"
@@ -48,7 +49,10 @@ ScheduleRequest getScheduleRequest(attn::AttentionInterface op) {
   request.hasScore = op.hasScore();
   if (op.hasScore()) {
     Block &score = op.getScore().front();
+    std::optional<attn::ScoreBias> bias = attn::matchScoreBias(op);
+    request.isDistance = bias && attn::isDistance(*bias);
     request.isPositional =
+        !request.isDistance &&
         llvm::any_of(score.getArguments().drop_front(),
                      [](Value position) { return !position.use_empty(); });
   }
@@ -90,10 +94,11 @@ static RescaleKind toKind(tile::Rescale rescale) {
 tile::ScheduleAttr toAttr(const Schedule &s, MLIRContext *context) {
   tile::RolesAttr roles;
   if (s.roles)
-    roles = tile::RolesAttr::get(
-        context, s.roles->groups, s.roles->producerRegisters,
-        s.roles->consumerRegisters, s.roles->overlap, s.roles->turns,
-        toAttr(s.roles->rescale), s.roles->apart, s.roles->ahead);
+    roles = tile::RolesAttr::get(context, s.roles->groups,
+                                 s.roles->producerRegisters,
+                                 s.roles->consumerRegisters, s.roles->overlap,
+                                 s.roles->turns, toAttr(s.roles->rescale),
+                                 s.roles->apart, s.roles->ahead, s.roles->skip);
   return tile::ScheduleAttr::get(context, s.q, s.kv, s.stages, s.warps,
                                  s.qInRegisters, s.sram, roles);
 }
@@ -107,10 +112,10 @@ Schedule toSchedule(tile::ScheduleAttr attr) {
   s.qInRegisters = attr.getQInRegisters();
   s.sram = attr.getSram();
   if (tile::RolesAttr roles = attr.getRoles())
-    s.roles = RoleChoices{roles.getGroups(),   roles.getProducer(),
-                          roles.getConsumer(), roles.getOverlap(),
-                          roles.getTurns(),    toKind(roles.getRescale()),
-                          roles.getApart(),    roles.getAhead()};
+    s.roles = RoleChoices{
+        roles.getGroups(),  roles.getProducer(), roles.getConsumer(),
+        roles.getOverlap(), roles.getTurns(),    toKind(roles.getRescale()),
+        roles.getApart(),   roles.getAhead(),    roles.getSkip()};
   return s;
 }
 

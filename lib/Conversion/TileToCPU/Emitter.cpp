@@ -123,6 +123,7 @@ LogicalResult Emitter::emitOp(Operation *op) {
       .Case([&](scf::ForOp op) { return emitFor(op); })
       .Case([&](scf::IfOp op) { return emitIf(op); })
       .Case([&](tile::ProgramOp op) { return emitProgram(op), success(); })
+      .Case([&](tile::OwnRowsOp op) { return emitOwnRows(op), success(); })
       .Case([&](tile::StreamOp) { return success(); }) // its nexts read it
       .Case([&](tile::LoadOp op) { return emitLoad(op); })
       .Case([&](tile::NextOp op) { return emitNext(op); })
@@ -157,6 +158,15 @@ LogicalResult Emitter::cloneScalarOp(Operation *op) {
                            "before convert-tile-to-cpu");
   b.clone(*op, scalars);
   return success();
+}
+
+/// One thread computes the whole block.
+void Emitter::emitOwnRows(tile::OwnRowsOp op) {
+  Value row = scalars.lookup(op.getRow());
+  scalars.map(op.getFirst(), row);
+  scalars.map(op.getEnd(),
+              arith::AddIOp::create(b, row, index(kernel.getSchedule().getQ()))
+                  .getResult());
 }
 
 void Emitter::emitProgram(tile::ProgramOp op) {

@@ -49,6 +49,7 @@ private:
   void bindResults(Operation *from, Operation *to, ArrayRef<Buffer *> targets);
   void emitProgram(tile::ProgramOp op);
   void addGrid(llvm::SmallVectorImpl<mlir::NamedAttribute> &facts);
+  void emitOwnRows(tile::OwnRowsOp op);
   Result cloneScalarOp(Operation *op);
 
   // Places.cpp: tiles and their buffers.

@@ -135,11 +135,21 @@ Value Emitter::emitAnyOf(Value tile,
 void Emitter::emitAnyAbove(tile::AnyAboveOp op) {
   Value tile = readable(op.getScores(), op)->memref;
   Value limits = readable(op.getLimits(), op)->memref;
-  Type floats = vectorOf(b.getF32Type());
+  VectorType floats = vectorOf(b.getF32Type());
+  Value floor;
+  if (auto value = op.getFloorAttr())
+    floor = arith::ConstantOp::create(
+        b, DenseElementsAttr::get(floats, value.getValue()));
   Value any = emitAnyOf(tile, [&](Value row, Value scores) -> Value {
     Value limit = memref::LoadOp::create(b, limits, row);
     limit = vector::BroadcastOp::create(b, floats, limit);
-    return arith::CmpFOp::create(b, arith::CmpFPredicate::OGT, scores, limit);
+    Value is =
+        arith::CmpFOp::create(b, arith::CmpFPredicate::OGT, scores, limit);
+    if (!floor)
+      return is;
+    Value isBelow =
+        arith::CmpFOp::create(b, arith::CmpFPredicate::OLT, scores, floor);
+    return arith::OrIOp::create(b, is, isBelow);
   });
   scalars.map(op.getResult(), any);
 }

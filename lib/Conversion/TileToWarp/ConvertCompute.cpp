@@ -223,8 +223,9 @@ LogicalResult KernelConverter::convertAnyNotFinite(tile::AnyNotFiniteOp op) {
 }
 
 LogicalResult KernelConverter::convertAnyAbove(tile::AnyAboveOp op) {
-  auto any = warp::AnyAboveOp::create(
-      builder, op.getLoc(), lookup(op.getScores()), lookup(op.getLimits()));
+  auto any =
+      warp::AnyAboveOp::create(builder, op.getLoc(), lookup(op.getScores()),
+                               lookup(op.getLimits()), op.getFloorAttr());
   values.map(op.getResult(), any.getResult());
   return success();
 }

@@ -90,6 +90,19 @@ LogicalResult KernelConverter::convertProgram(tile::ProgramOp op) {
   return success();
 }
 
+/// All warps of a block work on its rows together.
+LogicalResult KernelConverter::convertOwnRows(tile::OwnRowsOp op) {
+  mapRows(op, lookup(op.getRow()), kernel.getSchedule().getQ(), values);
+  return success();
+}
+
+void KernelConverter::mapRows(tile::OwnRowsOp op, Value first, int64_t rows,
+                              IRMapping &mapping) {
+  Value count = arith::ConstantIndexOp::create(builder, op.getLoc(), rows);
+  Value end = arith::AddIOp::create(builder, op.getLoc(), first, count);
+  mapping.map(op.getResults(), ValueRange{first, end});
+}
+
 LogicalResult KernelConverter::convertReturn(tile::ReturnOp op) {
   warp::ReturnOp::create(builder, op.getLoc());
   return success();
@@ -124,6 +137,7 @@ LogicalResult KernelConverter::convertOp(Operation *op) {
       .Case([&](tile::AccumulateOp op) { return convertAccumulate(op); })
       .Case([&](tile::ScatterOp op) { return convertScatter(op); })
       .Case([&](tile::ProgramOp op) { return convertProgram(op); })
+      .Case([&](tile::OwnRowsOp op) { return convertOwnRows(op); })
       .Case([&](tile::ReturnOp op) { return convertReturn(op); })
       .Default([&](Operation *op) { return cloneScalar(op); });
 }

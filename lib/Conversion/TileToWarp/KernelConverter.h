@@ -38,6 +38,10 @@ protected:
   mlir::LogicalResult convertOp(mlir::Operation *op);
   mlir::LogicalResult cloneScalar(mlir::Operation *op);
   virtual mlir::LogicalResult convertProgram(tile::ProgramOp op);
+  virtual mlir::LogicalResult convertOwnRows(tile::OwnRowsOp op);
+  /// Says in `mapping` that the op's rows are the `rows` from `first` on.
+  void mapRows(tile::OwnRowsOp op, mlir::Value first, int64_t rows,
+               mlir::IRMapping &mapping);
   virtual mlir::LogicalResult convertReturn(tile::ReturnOp op);
   // Control flow.
   mlir::LogicalResult convertFor(mlir::scf::ForOp op);

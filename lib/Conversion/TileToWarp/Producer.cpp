@@ -32,8 +32,10 @@ LogicalResult RoleConverter::produceOp(Operation *op) {
   Location loc = op->getLoc();
   if (auto program = dyn_cast<tile::ProgramOp>(op))
     return convertProgram(program);
+  if (auto rows = dyn_cast<tile::OwnRowsOp>(op))
+    return KernelConverter::convertOwnRows(rows);
   if (auto end = dyn_cast<tile::ReturnOp>(op))
-    return convertReturn(end);
+    return warp::EndTileOp::create(builder, loc, ValueRange()), success();
   if (auto load = dyn_cast<tile::LoadOp>(op)) {
     warp::SendOp::create(builder, loc, lookup(load.getView()),
                          lookup(load.getBatch()), lookup(load.getHead()),

@@ -107,6 +107,7 @@ LogicalResult RoleConverter::convertProgram(tile::ProgramOp op) {
 }
 
 LogicalResult RoleConverter::convertReturn(tile::ReturnOp op) {
+  skipBehind();
   warp::EndTileOp::create(builder, op.getLoc(), ValueRange());
   return success();
 }
@@ -145,7 +146,7 @@ LogicalResult RoleConverter::convertLoad(tile::LoadOp op) {
 }
 
 LogicalResult RoleConverter::convertStream(tile::StreamOp op) {
-  return success();
+  return skipBefore(op);
 }
 
 LogicalResult RoleConverter::convertNext(tile::NextOp op) {

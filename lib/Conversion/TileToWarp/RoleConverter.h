@@ -25,9 +25,15 @@ private:
   mlir::LogicalResult produce();
   mlir::LogicalResult produceBlock(mlir::Block &block);
   mlir::LogicalResult produceOp(mlir::Operation *op);
+  // SkippedBlocks.cpp
+  mlir::LogicalResult skipBefore(tile::StreamOp op);
+  void skipBehind();
+  mlir::Value ofAllGroups(mlir::Value value);
+  void skipBlocks(mlir::Location loc, mlir::Value from, mlir::Value to);
   // RoleConverter.cpp: the consumer.
   mlir::LogicalResult consume();
   mlir::LogicalResult convertProgram(tile::ProgramOp op) override;
+  mlir::LogicalResult convertOwnRows(tile::OwnRowsOp op) override;
   mlir::LogicalResult convertReturn(tile::ReturnOp op) override;
   mlir::LogicalResult convertLoad(tile::LoadOp op) override;
   mlir::LogicalResult convertStream(tile::StreamOp op) override;
@@ -45,6 +51,10 @@ private:
   /// Rings of loads and streams, by the op; the kernel's scalar values from
   /// before the roles are in `values`, which each role starts from.
   llvm::DenseMap<mlir::Operation *, mlir::Value> rings;
+  /// The tile's streams of which each group takes blocks of its own, and the
+  /// values that stand for all groups.
+  llvm::SmallVector<tile::StreamOp, 2> shared;
+  mlir::IRMapping whole;
   mlir::Value staging; // where the output leaves from, if it has its own bytes
   mlir::Value query;   // the received buffer of Q
   warp::TilesOp tiles; // of the role that is being built

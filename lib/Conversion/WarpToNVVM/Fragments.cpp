@@ -2,6 +2,8 @@
 // votes. Layouts are those of WarpDialect.td.
 #include "KernelEmitter.h"
 
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+
 #include <fmt/format.h>
 
 using namespace mlir;
@@ -187,6 +189,15 @@ void KernelEmitter::forEachElements(
   }
 }
 
+// Columns that are counted from the block's first one are small whole numbers,
+// for which LLVM would convert each sum anew, and do so in front of the loop at
+// the cost of a register each: a copy keeps their range from it.
+static bool countsFromBlock(warp::MapOp op) {
+  return op.getOrigin().size() == 2 &&
+         isConstantIntValue(op.getOrigin()[1], 0) &&
+         !op.getBody().getOps<arith::SIToFPOp>().empty();
+}
+
 LogicalResult KernelEmitter::emitMap(warp::MapOp op) {
   SmallVector<Registers> out(op.getNumResults());
   auto type = cast<warp::FragmentType>(op.getResult(0).getType());
@@ -194,6 +205,8 @@ LogicalResult KernelEmitter::emitMap(warp::MapOp op) {
   for (auto [dim, first] : llvm::enumerate(op.getOrigin()))
     origin.push_back(dim == 0 ? rowOrigin(first, type)
                               : columnOrigin(first, type));
+  if (countsFromBlock(op))
+    origin[1] = inlineAsm(b.getI32Type(), "mov.b32 $0, $1;", "=r,r", origin[1]);
   bool isOk = true;
   forEachElements(type, [&](ArrayRef<ElementPosition> group) {
     isOk = isOk && succeeded(emitMapElements(op, origin, group, out));
@@ -296,6 +309,23 @@ void KernelEmitter::emitAnyNotFinite(warp::AnyNotFiniteOp op) {
   scalars.map(op.getResult(), voteAny(isNot));
 }
 
+// Whether some element is below `floor`, which is itself below zero: as
+// unsigned integers the floats below zero are above all others, and the lower
+// the larger.
+Value KernelEmitter::emitAnyBelow(ArrayRef<Value> in, FloatAttr floor) {
+  Value limit = i32(int32_t(floor.getValue().bitcastToAPInt().getZExtValue()));
+  SmallVector<Value, 2> chains;
+  for (auto [i, value] : llvm::enumerate(in)) {
+    Value bits = arith::BitcastOp::create(b, b.getI32Type(), value);
+    if (i < 2)
+      chains.push_back(bits);
+    else
+      chains[i % 2] = arith::MaxUIOp::create(b, chains[i % 2], bits);
+  }
+  Value most = arith::MaxUIOp::create(b, chains[0], chains[1]);
+  return arith::CmpIOp::create(b, arith::CmpIPredicate::ugt, most, limit);
+}
+
 // Floats from +0 on compare as their bits do as signed integers, and all others
 // are negative as integers: limits below zero are replaced by the least one.
 // ptxas makes one instruction of two maxima in a row.
@@ -309,9 +339,12 @@ void KernelEmitter::emitAnyAbove(warp::AnyAboveOp op) {
     return arith::BitcastOp::create(b, i32Type, value);
   };
   Registers above;
+  if (auto floor = op.getFloorAttr())
+    above.push_back(emitAnyBelow(in, floor));
+  size_t row = 0;
   for (int64_t rowTile = 0; rowTile < layout.rowTiles; ++rowTile)
     for (int64_t half : {0, 1}) {
-      Value limit = fragments[op.getLimits()][above.size()];
+      Value limit = fragments[op.getLimits()][row++];
       Value isFromZero =
           arith::CmpFOp::create(b, arith::CmpFPredicate::OGE, limit, zero);
       limit = arith::SelectOp::create(b, isFromZero, bits(limit),

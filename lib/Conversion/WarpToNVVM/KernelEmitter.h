@@ -95,6 +95,8 @@ private:
   void emitReduce(warp::ReduceOp op);
   void emitCollect(warp::CollectOp op);
   void emitAny(warp::AnyOp op);
+  mlir::Value emitAnyBelow(llvm::ArrayRef<mlir::Value> in,
+                           mlir::FloatAttr floor);
   void emitAnyAbove(warp::AnyAboveOp op);
   void emitAnyNotFinite(warp::AnyNotFiniteOp op);
   Value voteAny(mlir::ArrayRef<Value> conditions);
@@ -235,6 +237,7 @@ private:
   // Rings.cpp: slots, filled by TMA.
   mlir::LogicalResult emitSend(warp::SendOp op);
   mlir::LogicalResult emitReceive(warp::ReceiveOp op);
+  mlir::LogicalResult emitSkip(warp::SkipOp op);
   void emitRelease(warp::ReleaseOp op);
   void emitClearRows(warp::ClearRowsOp op);
   void copyBox(const View &view, Value map, Value target, Value barrier,

@@ -86,6 +86,17 @@ LogicalResult KernelEmitter::emitReceive(warp::ReceiveOp op) {
   return success();
 }
 
+LogicalResult KernelEmitter::emitSkip(warp::SkipOp op) {
+  auto ring = op.getRing().getDefiningOp<warp::RingOp>();
+  if (!op.getStage())
+    return op.emitOpError("has no stage; run 'warp-assign-stages' first");
+  Value stage = scalar(op.getStage());
+  awaitBarrier(ringBarrier(ring, stage, group, /*full=*/true),
+               scalar(op.getPhase()));
+  arriveOnce(ringBarrier(ring, stage, group, /*full=*/false));
+  return success();
+}
+
 // This group's part of a buffer. The parts of an alias begin where those of the
 // buffer itself do: a group may touch its own bytes alone.
 Value KernelEmitter::partAddress(Value buffer) {

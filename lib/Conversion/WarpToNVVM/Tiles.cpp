@@ -183,8 +183,11 @@ LogicalResult KernelEmitter::emitTiles(warp::TilesOp op) {
     scalars.map(argument, value);
   if (failed(emitBlock(inside)))
     return failure();
-  if (!isProducer)
+  if (!isProducer) {
+    // All lanes have read the slot, and one gives it back.
+    asmVoid("bar.warp.sync -1;", "~{memory}", {});
     arriveOnce(queueBarrier(queuePlace(tileCount).first, /*full=*/false));
+  }
   Registers carried = {arith::AddIOp::create(b, tileCount, i32(1))};
   if (isProducer)
     carried.push_back(next);

@@ -185,6 +185,7 @@ LogicalResult KernelEmitter::emitOp(Operation *op) {
       .Case([&](warp::TilesOp op) { return emitTiles(op); })
       .Case([&](warp::SendOp op) { return emitSend(op); })
       .Case([&](warp::ReceiveOp op) { return emitReceive(op); })
+      .Case([&](warp::SkipOp op) { return emitSkip(op); })
       .Case([&](warp::ReleaseOp op) { return done([&] { emitRelease(op); }); })
       .Case([&](warp::AdvanceOp op) { return done([&] { emitAdvance(op); }); })
       .Case([&](warp::WgmmaOp op) { return done([&] { emitWgmma(op); }); })
@@ -208,6 +209,10 @@ LogicalResult KernelEmitter::emitOp(Operation *op) {
       .Case([&](scf::ForOp op) { return emitFor(op); })
       .Case([&](scf::IfOp op) { return emitIf(op); })
       .Case([&](warp::ProgramOp op) { return done([&] { emitProgram(op); }); })
+      .Case([&](warp::GroupOp op) {
+        scalars.map(op.getGroup(), toIndex(group));
+        return success();
+      })
       .Case([&](warp::FillOp op) { return done([&] { emitFill(op); }); })
       .Case([&](warp::MapOp op) { return emitMap(op); })
       .Case([&](warp::ReduceOp op) { return done([&] { emitReduce(op); }); })

@@ -131,6 +131,34 @@ func.func @alibi(%q: tensor<?x32x?x64xf16>, %k: tensor<?x32x?x64xf16>, %v: tenso
 
 // -----
 
+// Of a sum the scale is taken out, so that the softmax has it: scale * (s + (slope / scale) * x).
+// CHECK-LABEL: tile.kernel @sum(
+// CHECK-DAG:     %[[C:.+]] = arith.constant 8.000000e+00 : f32
+// CHECK:         tile.map ins(
+// CHECK-NEXT:    ^bb0(%[[E:.+]]: f32, %{{.+}}: index, %{{.+}}: index):
+// CHECK:           %[[SLOPE:.+]] = memref.load
+// CHECK:           %[[D:.+]] = arith.sitofp
+// CHECK-NEXT:      %[[K:.+]] = arith.mulf %[[SLOPE]], %[[C]] : f32
+// CHECK-NEXT:      %[[Y:.+]] = math.fma %[[K]], %[[D]], %[[E]] : f32
+// CHECK-NEXT:      tile.yield %[[Y]]
+// CHECK:         tile.softmax_update {{.+}} base(e) scale(1.250000e-01)
+// CHECK:         tile.finish {{.+}} scale(1.250000e-01)
+func.func @sum(%q: tensor<?x32x?x64xf16>, %k: tensor<?x32x?x64xf16>, %v: tensor<?x32x?x64xf16>, %slopes: tensor<32xf32>) -> tensor<?x32x?x64xf16> {
+  %o, %lse = attn.forward %q, %k, %v captures(%slopes : tensor<32xf32>) layout(bhsd)
+      : tensor<?x32x?x64xf16>, tensor<?x32x?x64xf16>, tensor<?x32x?x64xf16> -> (tensor<?x32x?x64xf16>, tensor<?x32x?xf32>) {
+  ^bb0(%s: f32, %b: index, %h: index, %i: index, %j: index, %m: tensor<32xf32>):
+    %slope = tensor.extract %m[%h] : tensor<32xf32>
+    %d = arith.subi %j, %i : index
+    %di = arith.index_cast %d : index to i32
+    %df = arith.sitofp %di : i32 to f32
+    %r = math.fma %slope, %df, %s : f32
+    attn.yield %r : f32
+  }
+  return %o : tensor<?x32x?x64xf16>
+}
+
+// -----
+
 // A function without attention stays.
 // CHECK-LABEL: func.func @other(
 func.func @other(%x: f32) -> f32 {

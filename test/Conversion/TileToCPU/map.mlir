@@ -75,10 +75,12 @@ tile.kernel @any_row(%q: !view, %lse: !rows {tile.output}) attributes {
 // CHECK:         %[[LIMIT:.+]] = vector.broadcast %{{.+}} : f32 to vector<8xf32>
 // CHECK:         arith.cmpf ogt, %{{.+}}, %[[LIMIT]] : vector<8xf32>
 // CHECK:         %[[ABOVE:.+]] = vector.reduction <or>, %{{.+}} : vector<8xi1> into i1
+// CHECK:         arith.cmpf ogt
+// CHECK:         arith.cmpf olt, %{{.+}}, %{{.+}} : vector<8xf32>
 // CHECK:         math.absf
 // CHECK:         arith.cmpf ueq
 // CHECK:         %[[SPOILT:.+]] = vector.reduction <or>, %{{.+}} : vector<8xi1> into i1
-// CHECK:         arith.ori %[[ABOVE]], %[[SPOILT]]
+// CHECK:         %[[SOME:.+]] = arith.ori %[[ABOVE]], %[[SPOILT]]
 tile.kernel @any_element(%q: !view, %lse: !rows {tile.output}) attributes {
     schedule = #tile.schedule<q = 16, kv = 16, stages = 1, warps = 1, q_in_registers = false, sram = 1048576>} {
   %c0 = arith.constant 0 : index
@@ -87,8 +89,10 @@ tile.kernel @any_element(%q: !view, %lse: !rows {tile.output}) attributes {
   %b, %h, %i = tile.program
   %m = tile.reduce max %zeros init(%none) : tensor<16x32xf32>, tensor<16xf32>
   %above = tile.any_above %zeros, %m : tensor<16x32xf32>, tensor<16xf32>
+  %outside = tile.any_above %zeros, %m floor(-0.5) : tensor<16x32xf32>, tensor<16xf32>
   %spoilt = tile.any_not_finite %zeros : tensor<16x32xf32>
-  %any = arith.ori %above, %spoilt : i1
+  %some = arith.ori %above, %spoilt : i1
+  %any = arith.ori %some, %outside : i1
   scf.if %any {
     tile.store %m, %lse[%b, %h, %c0] : tensor<16xf32>, !rows
   }

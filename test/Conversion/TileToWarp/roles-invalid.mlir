@@ -3,7 +3,7 @@
 // Kernels with roles.
 
 !view = memref<?x?x?x64xf32, strided<[?, ?, ?, 1], offset: ?>>
-#roles = #tile.roles<groups = 1, producer = 24, consumer = 240, overlap = false, turns = false, rescale = late, apart = false, ahead = false>
+#roles = #tile.roles<groups = 1, producer = 24, consumer = 240, overlap = false, turns = false, rescale = late, apart = false, ahead = false, skip = false>
 #schedule = #tile.schedule<q = 64, kv = 64, stages = 1, warps = 4, q_in_registers = false, sram = 232448, roles = #roles>
 tile.kernel @f32(%q: !view) attributes {schedule = #schedule} {
   %b, %h, %i = tile.program
@@ -15,7 +15,7 @@ tile.kernel @f32(%q: !view) attributes {schedule = #schedule} {
 // -----
 
 !view = memref<?x?x?x64xf16, strided<[?, ?, ?, 1], offset: ?>>
-#roles = #tile.roles<groups = 1, producer = 24, consumer = 240, overlap = false, turns = false, rescale = late, apart = false, ahead = false>
+#roles = #tile.roles<groups = 1, producer = 24, consumer = 240, overlap = false, turns = false, rescale = late, apart = false, ahead = false, skip = false>
 #schedule = #tile.schedule<q = 64, kv = 272, stages = 1, warps = 4, q_in_registers = false, sram = 232448, roles = #roles>
 tile.kernel @tall(%q: !view) attributes {schedule = #schedule} {
   %b, %h, %i = tile.program
@@ -27,7 +27,7 @@ tile.kernel @tall(%q: !view) attributes {schedule = #schedule} {
 // -----
 
 !view = memref<?x?x?x64xf16, strided<[?, ?, ?, 1], offset: ?>>
-#roles = #tile.roles<groups = 1, producer = 24, consumer = 240, overlap = false, turns = false, rescale = late, apart = false, ahead = false>
+#roles = #tile.roles<groups = 1, producer = 24, consumer = 240, overlap = false, turns = false, rescale = late, apart = false, ahead = false, skip = false>
 #schedule = #tile.schedule<q = 64, kv = 64, stages = 1, warps = 4, q_in_registers = false, sram = 232448, roles = #roles>
 tile.kernel @passed_around(%q: !view) attributes {schedule = #schedule} {
   %c1 = arith.constant 1 : index
@@ -44,7 +44,7 @@ tile.kernel @passed_around(%q: !view) attributes {schedule = #schedule} {
 // -----
 
 !view = memref<?x?x?x64xf16, strided<[?, ?, ?, 1], offset: ?>>
-#roles = #tile.roles<groups = 1, producer = 24, consumer = 240, overlap = false, turns = false, rescale = late, apart = false, ahead = false>
+#roles = #tile.roles<groups = 1, producer = 24, consumer = 240, overlap = false, turns = false, rescale = late, apart = false, ahead = false, skip = false>
 #schedule = #tile.schedule<q = 64, kv = 64, stages = 1, warps = 4, q_in_registers = false, sram = 232448, roles = #roles>
 tile.kernel @computed_rhs(%q: !view) attributes {schedule = #schedule} {
   %a = arith.constant dense<0.0> : tensor<64x64xf16>
@@ -58,7 +58,7 @@ tile.kernel @computed_rhs(%q: !view) attributes {schedule = #schedule} {
 // -----
 
 !view = memref<?x?x?x64xf16, strided<[?, ?, ?, 1], offset: ?>>
-#roles = #tile.roles<groups = 1, producer = 24, consumer = 240, overlap = false, turns = false, rescale = late, apart = false, ahead = false>
+#roles = #tile.roles<groups = 1, producer = 24, consumer = 240, overlap = false, turns = false, rescale = late, apart = false, ahead = false, skip = false>
 #schedule = #tile.schedule<q = 64, kv = 64, stages = 1, warps = 4, q_in_registers = false, sram = 232448, roles = #roles>
 tile.kernel @computed_again(%q: !view) attributes {schedule = #schedule} {
   %a = arith.constant dense<0.0> : tensor<64x64xf16>

@@ -3,7 +3,7 @@
 !view = memref<?x?x?x64xf16, strided<[?, ?, ?, 1], offset: ?>>
 !narrow = memref<?x?x?x40xf16, strided<[?, ?, ?, 1], offset: ?>>
 !lse = memref<?x?x?xf32, strided<[?, ?, 1], offset: ?>>
-#roles = #tile.roles<groups = 2, producer = 32, consumer = 232, overlap = false, turns = true, rescale = always, apart = true, ahead = false>
+#roles = #tile.roles<groups = 2, producer = 32, consumer = 232, overlap = false, turns = true, rescale = always, apart = true, ahead = false, skip = false>
 #schedule = #tile.schedule<q = 128, kv = 32, stages = 2, warps = 8, q_in_registers = false, sram = 232448, roles = #roles>
 
 // Both roles run the tiles and the loop; the producer has the sends alone, the consumer no addresses. Rings and staging are shared,
@@ -86,7 +86,7 @@ tile.kernel @two_roles(%q: !view, %k: !view, %v: !narrow, %o: !narrow {tile.outp
 // -----
 
 !view = memref<?x?x?x40xbf16, strided<[?, ?, ?, 1], offset: ?>>
-#roles = #tile.roles<groups = 1, producer = 24, consumer = 240, overlap = false, turns = false, rescale = late, apart = false, ahead = false>
+#roles = #tile.roles<groups = 1, producer = 24, consumer = 240, overlap = false, turns = false, rescale = late, apart = false, ahead = false, skip = false>
 #schedule = #tile.schedule<q = 64, kv = 32, stages = 3, warps = 4, q_in_registers = false, sram = 232448, roles = #roles>
 
 // Without bytes of its own the output leaves through Q's. A depth is the tile's columns, not those of the padded slot. Key heads and
@@ -129,7 +129,7 @@ tile.kernel @through_q(%q: !view, %k: !view, %v: !view, %o: !view {tile.output})
 // -----
 
 !view = memref<?x?x?x64xf16, strided<[?, ?, ?, 1], offset: ?>>
-#roles = #tile.roles<groups = 1, producer = 24, consumer = 240, overlap = false, turns = false, rescale = late, apart = true, ahead = false>
+#roles = #tile.roles<groups = 1, producer = 24, consumer = 240, overlap = false, turns = false, rescale = late, apart = true, ahead = false, skip = false>
 #schedule = #tile.schedule<q = 64, kv = 64, stages = 2, warps = 4, q_in_registers = false, sram = 232448, roles = #roles>
 
 // What is computed again, in a branch, has no ring and nothing of it in the producer: left operands are fetched to registers, right
@@ -184,7 +184,7 @@ tile.kernel @computed_again(%q: !view, %k: !view, %v: !view, %o: !view {tile.out
 // -----
 
 !view = memref<?x?x?x64xf16, strided<[?, ?, ?, 1], offset: ?>>
-#roles = #tile.roles<groups = 1, producer = 24, consumer = 240, overlap = false, turns = false, rescale = late, apart = true, ahead = false>
+#roles = #tile.roles<groups = 1, producer = 24, consumer = 240, overlap = false, turns = false, rescale = late, apart = true, ahead = false, skip = false>
 #schedule = #tile.schedule<q = 64, kv = 64, stages = 2, warps = 4, q_in_registers = false, sram = 232448, roles = #roles>
 
 // Rows of V past a limit are summed with weights of zero: they are cleared. Those of K give scores that the mask drops.
@@ -220,5 +220,66 @@ tile.kernel @limit(%q: !view, %k: !view, %v: !view) attributes {schedule = #sche
     %acc1 = tile.dot %p, %vt acc(%acc) : tensor<64x64xf16>, tensor<64x64xf16> -> tensor<64x64xf32>
     scf.yield %acc1 : tensor<64x64xf32>
   }
+  tile.return
+}
+
+// -----
+
+!view = memref<?x?x?x64xf16, strided<[?, ?, ?, 1], offset: ?>>
+#roles = #tile.roles<groups = 2, producer = 32, consumer = 232, overlap = false, turns = false, rescale = late, apart = true, ahead = false, skip = true>
+#schedule = #tile.schedule<q = 128, kv = 64, stages = 2, warps = 8, q_in_registers = false, sram = 232448, roles = #roles>
+
+// The producer's rows are the tile's; a group's loop is that of its own 64, and the other blocks of the tile pass: those before in
+// front of its own, those behind when its output has left.
+// CHECK-LABEL: warp.kernel @own_blocks(
+// CHECK:         %[[KR:.+]] = warp.ring : !warp.ring<64x64xf16, 64, depth = 2>
+// CHECK-NEXT:    %[[VR:.+]] = warp.ring : !warp.ring<64x64xf16, 64, depth = 2>
+// CHECK:         warp.role producer
+// CHECK:           %[[I0:.+]] = arith.muli %{{.+}}, %[[C128:.+]] : index
+// CHECK-NEXT:      %[[END:.+]] = arith.addi %[[I0]], %[[C128]] : index
+// CHECK-NEXT:      scf.for %{{.+}} = %[[I0]] to %[[END]] step
+// CHECK-NOT:       scf.for
+// CHECK:         warp.role consumer
+// CHECK:           %[[I0:.+]] = arith.muli %{{.+}}, %{{.+}} : index
+// CHECK-NEXT:      %[[ALL:.+]] = arith.addi %[[I0]], %{{.+}} : index
+// CHECK-NEXT:      %[[G:.+]] = warp.group
+// CHECK-NEXT:      %[[BEFORE:.+]] = arith.muli %[[G]], %[[C64:.+]] : index
+// CHECK-NEXT:      %[[FIRST:.+]] = arith.addi %[[I0]], %[[BEFORE]] : index
+// CHECK-NEXT:      %[[OWN:.+]] = arith.addi %[[FIRST]], %[[C64]] : index
+// CHECK-NEXT:      scf.for %{{.+}} = %[[I0]] to %[[FIRST]] step %{{.+}} {
+// CHECK-NEXT:        warp.skip %[[KR]] :
+// CHECK-NEXT:        warp.skip %[[VR]] :
+// CHECK-NEXT:      }
+// CHECK-NEXT:      %[[R:.+]] = scf.for %{{.+}} = %[[FIRST]] to %[[OWN]] step
+// CHECK:             warp.receive %[[VR]]
+// CHECK:           warp.emit
+// CHECK-NEXT:      scf.for %{{.+}} = %[[OWN]] to %[[ALL]] step %{{.+}} {
+// CHECK-NEXT:        warp.skip %[[KR]] :
+// CHECK-NEXT:        warp.skip %[[VR]] :
+// CHECK-NEXT:      }
+// CHECK-NEXT:    }
+tile.kernel @own_blocks(%q: !view, %k: !view, %v: !view, %o: !view {tile.output}) attributes {schedule = #schedule} {
+  %c1 = arith.constant 1 : index
+  %c128 = arith.constant 128 : index
+  %none = arith.constant dense<0.0> : tensor<128x64xf32>
+  %p = arith.constant dense<1.0> : tensor<128x64xf16>
+  %b, %h, %i = tile.program
+  %row = arith.muli %i, %c128 : index
+  %first, %end = tile.own_rows %row
+  %ks = tile.stream %k[%b, %h] blocks(%first to %end) : !view -> !tile.stream<64x64xf16>
+  %vs = tile.stream %v[%b, %h] blocks(%first to %end) : !view -> !tile.stream<64x64xf16>
+  %r = scf.for %j = %first to %end step %c1 iter_args(%acc = %none) -> (tensor<128x64xf32>) {
+    %kt = tile.next %ks[%j] : !tile.stream<64x64xf16> -> tensor<64x64xf16>
+    %s = tile.dot %p, %kt acc(%acc) transpose_b : tensor<128x64xf16>, tensor<64x64xf16> -> tensor<128x64xf32>
+    %vt = tile.next %vs[%j] : !tile.stream<64x64xf16> -> tensor<64x64xf16>
+    %acc1 = tile.dot %p, %vt acc(%s) : tensor<128x64xf16>, tensor<64x64xf16> -> tensor<128x64xf32>
+    scf.yield %acc1 : tensor<128x64xf32>
+  }
+  %out = tile.map ins(%r : tensor<128x64xf32>) -> tensor<128x64xf16> {
+  ^bb0(%x: f32):
+    %t = arith.truncf %x : f32 to f16
+    tile.yield %t : f16
+  }
+  tile.store %out, %o[%b, %h, %row] : tensor<128x64xf16>, !view
   tile.return
 }

@@ -41,13 +41,18 @@ warp.kernel @reduces_a_row(%q: !view, %lse: !rows) attributes {warps = 1, q_bloc
   warp.return
 }
 
-// Scores against their rows' limits as integers, where these are not below zero; NaN and infinity by a sum. No shuffle.
+// Scores against their rows' limits as integers, where these are not below zero, and against a floor as unsigned ones (-0.5); NaN and
+// infinity by a sum. No shuffle.
 // CHECK-LABEL: llvm.func @votes(
+// CHECK-DAG:     %[[HALF:.+]] = arith.constant -1090519040 : i32
 // CHECK:         %[[GE:.+]] = arith.cmpf oge, %[[LIMIT:.+]], %{{.+}} : f32
 // CHECK:         %[[BITS:.+]] = arith.bitcast %[[LIMIT]] : f32 to i32
 // CHECK:         %[[LEAST:.+]] = arith.select %[[GE]], %[[BITS]], %{{.+}} : i32
 // CHECK:         arith.maxsi
 // CHECK:         arith.cmpi sgt, %{{.+}}, %[[LEAST]] : i32
+// CHECK:         nvvm.vote.sync  any
+// CHECK:         arith.maxui
+// CHECK:         arith.cmpi ugt, %{{.+}}, %[[HALF]] : i32
 // CHECK:         nvvm.vote.sync  any
 // CHECK:         %[[SUM:.+]] = llvm.intr.fabs(
 // CHECK:         arith.cmpf ueq, %[[SUM]]
@@ -65,8 +70,10 @@ warp.kernel @votes(%q: !view, %lse: !rows) attributes {warps = 1, q_block = 16} 
   }
   %limits = warp.reduce add %t init(%zero) : !warp.fragment<16x16xf32>, !warp.fragment<16xf32>
   %above = warp.any_above %t, %limits : !warp.fragment<16x16xf32>, !warp.fragment<16xf32>
+  %outside = warp.any_above %t, %limits floor(-0.5) : !warp.fragment<16x16xf32>, !warp.fragment<16xf32>
   %spoilt = warp.any_not_finite %t : !warp.fragment<16x16xf32>
-  %any = arith.ori %above, %spoilt : i1
+  %some = arith.ori %above, %spoilt : i1
+  %any = arith.ori %some, %outside : i1
   %m = scf.if %any -> !warp.fragment<16xf32> {
     scf.yield %zero : !warp.fragment<16xf32>
   } else {

@@ -76,6 +76,7 @@
 // CHECK-NEXT:    %[[SAME:.+]] = nvvm.shfl.sync idx %{{.+}}, %[[BLOCK2]], %[[ZERO]]
 // CHECK-NEXT:    %[[MORE2:.+]] = arith.cmpi sge, %[[SAME]], %[[ZERO]]
 // CHECK-NEXT:    llvm.cond_br %[[MORE2]]
+// CHECK:         "bar.warp.sync -1;", "~{memory}"
 // CHECK:         "{\0A.reg .pred p;\0Aelect.sync _|p, -1;\0A@p mbarrier.arrive.shared::cta.b64 _, [$0];\0A}", "r,~{memory}"
 // CHECK-NOT:     atom.global
 // The producer starts with its block's number.

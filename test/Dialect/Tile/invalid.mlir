@@ -10,37 +10,37 @@
 // -----
 
 // expected-error @+1 {{expects 1 to 3 groups that compute, but got 0; a block has at most 16 warps here}}
-#r = #tile.roles<groups = 0, producer = 32, consumer = 232, overlap = true, turns = true, rescale = always, apart = false, ahead = false>
+#r = #tile.roles<groups = 0, producer = 32, consumer = 232, overlap = true, turns = true, rescale = always, apart = false, ahead = false, skip = false>
 
 // -----
 
 // expected-error @+1 {{expects 1 to 3 groups that compute, but got 4; a block has at most 16 warps here}}
-#r = #tile.roles<groups = 4, producer = 32, consumer = 232, overlap = true, turns = true, rescale = always, apart = false, ahead = false>
+#r = #tile.roles<groups = 4, producer = 32, consumer = 232, overlap = true, turns = true, rescale = always, apart = false, ahead = false, skip = false>
 
 // -----
 
 // expected-error @+1 {{expects registers of a thread from 24 to 256 in steps of 8, but got 16; round it}}
-#r = #tile.roles<groups = 2, producer = 16, consumer = 232, overlap = true, turns = true, rescale = always, apart = false, ahead = false>
+#r = #tile.roles<groups = 2, producer = 16, consumer = 232, overlap = true, turns = true, rescale = always, apart = false, ahead = false, skip = false>
 
 // -----
 
 // expected-error @+1 {{expects registers of a thread from 24 to 256 in steps of 8, but got 36; round it}}
-#r = #tile.roles<groups = 2, producer = 36, consumer = 232, overlap = true, turns = true, rescale = always, apart = false, ahead = false>
+#r = #tile.roles<groups = 2, producer = 36, consumer = 232, overlap = true, turns = true, rescale = always, apart = false, ahead = false, skip = false>
 
 // -----
 
 // expected-error @+1 {{expects registers of a thread from 24 to 256 in steps of 8, but got 264; round it}}
-#r = #tile.roles<groups = 2, producer = 32, consumer = 264, overlap = true, turns = true, rescale = always, apart = false, ahead = false>
+#r = #tile.roles<groups = 2, producer = 32, consumer = 264, overlap = true, turns = true, rescale = always, apart = false, ahead = false, skip = false>
 
 // -----
 
-#r = #tile.roles<groups = 2, producer = 32, consumer = 232, overlap = true, turns = true, rescale = always, apart = false, ahead = false>
+#r = #tile.roles<groups = 2, producer = 32, consumer = 232, overlap = true, turns = true, rescale = always, apart = false, ahead = false, skip = false>
 // expected-error @+1 {{expects four warps for each of 2 groups and 16 rows for each warp, but got warps = 4 and q = 128; make them 8 and 128}}
 #s = #tile.schedule<q = 128, kv = 64, stages = 2, warps = 4, q_in_registers = false, sram = 1000, roles = #r>
 
 // -----
 
-#r = #tile.roles<groups = 2, producer = 32, consumer = 232, overlap = true, turns = true, rescale = always, apart = false, ahead = false>
+#r = #tile.roles<groups = 2, producer = 32, consumer = 232, overlap = true, turns = true, rescale = always, apart = false, ahead = false, skip = false>
 // expected-error @+1 {{expects four warps for each of 2 groups and 16 rows for each warp, but got warps = 8 and q = 256; make them 8 and 128}}
 #s = #tile.schedule<q = 256, kv = 64, stages = 2, warps = 8, q_in_registers = false, sram = 1000, roles = #r>
 
@@ -316,6 +316,14 @@ func.func @update(%s: tensor<64x64xf32>, %m: tensor<64xf32>) {
 
 // -----
 
+func.func @update(%s: tensor<64x64xf32>, %m: tensor<64xf32>, %h: tensor<32xf32>) {
+  // expected-error @+1 {{expects one offset per row, but the scores have 64 rows and the offset has 32; slice both with the same query block size}}
+  %p, %m1, %l, %a = tile.softmax_update %s, %m, %m offset(%h : tensor<32xf32>) base(two) scale(1.0) : tensor<64x64xf32>, tensor<64xf32>
+  return
+}
+
+// -----
+
 func.func @rescale(%s: tensor<64x64xf32>, %m: tensor<32xf32>) {
   // expected-error @+1 {{expects one factor per row, but the accumulators have 64 rows and the factor has 32; slice both with the same query block size}}
   %r = tile.rescale %s by %m : tensor<64x64xf32>, tensor<32xf32>
@@ -441,6 +449,14 @@ func.func @reduce(%s: tensor<64x64xf32>, %m: tensor<32xf32>) {
 func.func @above(%s: tensor<64x64xf32>, %m: tensor<32xf32>) {
   // expected-error @+1 {{expects one limit per row, but the scores have 64 rows and the limit has 32; slice both with the same query block size}}
   %c = tile.any_above %s, %m : tensor<64x64xf32>, tensor<32xf32>
+  return
+}
+
+// -----
+
+func.func @above(%s: tensor<64x64xf32>, %m: tensor<64xf32>) {
+  // expected-error @+1 {{expects a floor below 0, but got 1.000000e+00; compare the negated scores with a limit}}
+  %c = tile.any_above %s, %m floor(1.0) : tensor<64x64xf32>, tensor<64xf32>
   return
 }
 

@@ -16,6 +16,13 @@ func.func @program() {
   return
 }
 
+// CHECK-LABEL: func.func @own_rows(
+// CHECK:         tile.own_rows %{{.+}}
+func.func @own_rows(%row: index) {
+  %first, %end = tile.own_rows %row
+  return
+}
+
 // CHECK-LABEL: func.func @load(
 // CHECK:         tile.load %{{.+}}[%{{.+}}, %{{.+}}, %{{.+}}] : memref<?x?x?x40xf16, strided<[?, ?, ?, 1], offset: ?>> -> tensor<128x48xf16>
 // CHECK:         tile.load %{{.+}}[%{{.+}}, %{{.+}}, %{{.+}}] limit(%{{.+}}) :
@@ -72,6 +79,7 @@ func.func @mask(%s: tensor<128x64xf32>, %i0: index, %j0: index, %sq: index, %sk:
 // CHECK-LABEL: func.func @softmax(
 // CHECK:         tile.softmax_update %{{.+}}, %{{.+}}, %{{.+}} base(e) scale(1.250000e-01) : tensor<64x128xf32>, tensor<64xf32>
 // CHECK:         tile.softmax_update %{{.+}}, %{{.+}}, %{{.+}} base(two) scale(1.250000e-01) lazy(8.000000e+00) :
+// CHECK:         tile.softmax_update %{{.+}}, %{{.+}}, %{{.+}} offset(%{{.+}} : tensor<64xf32>) base(two) scale(1.250000e-01) :
 // CHECK:         tile.rescale %{{.+}} by %{{.+}} : tensor<64x128xf32>, tensor<64xf32>
 // CHECK-LABEL: func.func @finish(
 // CHECK:         tile.finish %{{.+}}, %{{.+}}, %{{.+}} base(two) scale(1.250000e-01) :
@@ -79,6 +87,7 @@ func.func @softmax(%s: tensor<64x128xf32>, %m: tensor<64xf32>, %l: tensor<64xf32
   %p, %m1, %l1, %alpha = tile.softmax_update %s, %m, %l base(e) scale(0.125)
       : tensor<64x128xf32>, tensor<64xf32>
   %p2, %m2, %l2, %alpha2 = tile.softmax_update %s, %m, %l base(two) scale(0.125) lazy(8.0) : tensor<64x128xf32>, tensor<64xf32>
+  %p3, %m3, %l3, %alpha3 = tile.softmax_update %s, %m, %l offset(%m : tensor<64xf32>) base(two) scale(0.125) : tensor<64x128xf32>, tensor<64xf32>
   %o1 = tile.rescale %o by %alpha : tensor<64x128xf32>, tensor<64xf32>
   return
 }
@@ -214,8 +223,10 @@ func.func @map_columns(%s: tensor<64x128xf32>, %c: tensor<1x128xf32>, %r: tensor
 
 // CHECK-LABEL: func.func @any_above(
 // CHECK:         tile.any_above %{{.+}}, %{{.+}} : tensor<64x128xf32>, tensor<64xf32>
+// CHECK:         tile.any_above %{{.+}}, %{{.+}} floor(-5.000000e-01) : tensor<64x128xf32>, tensor<64xf32>
 func.func @any_above(%s: tensor<64x128xf32>, %limits: tensor<64xf32>) -> i1 {
   %c = tile.any_above %s, %limits : tensor<64x128xf32>, tensor<64xf32>
+  %d = tile.any_above %s, %limits floor(-0.5) : tensor<64x128xf32>, tensor<64xf32>
   return %c : i1
 }
 

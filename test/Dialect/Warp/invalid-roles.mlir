@@ -405,6 +405,42 @@ warp.kernel @f(%q: !view, %b: index) attributes {q_block = 64 : i64, warps = 4 :
 warp.kernel @f(%q: !view, %b: index) attributes {q_block = 64 : i64, warps = 4 : i64, groups = 1 : i64} {
   %r = warp.ring : !warp.ring<64x64xf16, 64, depth = 1>
   warp.role producer registers(24) {
+    // expected-error @+1 {{'warp.skip' op belongs into the consumer, but it is in producer; move it into a 'warp.role consumer'}}
+    warp.skip %r : !warp.ring<64x64xf16, 64, depth = 1>
+  }
+  warp.return
+}
+
+// -----
+
+!view = memref<?x?x?x64xf16, strided<[?, ?, ?, 1], offset: ?>>
+warp.kernel @f(%q: !view, %b: index) attributes {q_block = 64 : i64, warps = 4 : i64, groups = 1 : i64} {
+  %r = warp.ring : !warp.ring<64x64xf16, 64, depth = 1>
+  warp.role consumer registers(168) {
+    %c0 = arith.constant 0 : i32
+    // expected-error @+1 {{'warp.skip' op has stage and phase or neither, but only one is there; run 'warp-assign-stages'}}
+    "warp.skip"(%r, %c0) <{operandSegmentSizes = array<i32: 1, 1, 0>}> : (!warp.ring<64x64xf16, 64, depth = 1>, i32) -> ()
+  }
+  warp.return
+}
+
+// -----
+
+!view = memref<?x?x?x64xf16, strided<[?, ?, ?, 1], offset: ?>>
+warp.kernel @f(%q: !view, %b: index) attributes {q_block = 64 : i64, warps = 4 : i64, groups = 1 : i64} {
+  warp.role producer registers(24) {
+    // expected-error @+1 {{'warp.group' op belongs into the consumer, but it is in producer; move it into a 'warp.role consumer'}}
+    %g = warp.group
+  }
+  warp.return
+}
+
+// -----
+
+!view = memref<?x?x?x64xf16, strided<[?, ?, ?, 1], offset: ?>>
+warp.kernel @f(%q: !view, %b: index) attributes {q_block = 64 : i64, warps = 4 : i64, groups = 1 : i64} {
+  %r = warp.ring : !warp.ring<64x64xf16, 64, depth = 1>
+  warp.role producer registers(24) {
     // expected-error @+1 {{'warp.receive' op belongs into the consumer, but it is in producer; move it into a 'warp.role consumer'}}
     %k = warp.receive %r : !warp.ring<64x64xf16, 64, depth = 1> -> !warp.buffer<64x64xf16, 64>
   }

@@ -503,6 +503,14 @@ func.func @f(%s: !warp.fragment<128x64xf32>, %l: !warp.fragment<64xf32>) {
 
 // -----
 
+func.func @f(%s: !warp.fragment<128x64xf32>, %l: !warp.fragment<128xf32>) {
+  // expected-error @+1 {{'warp.any_above' op has a floor below 0, but it is 0.000000e+00; compare the negated scores with a limit}}
+  %0 = warp.any_above %s, %l floor(0.0) : !warp.fragment<128x64xf32>, !warp.fragment<128xf32>
+  return
+}
+
+// -----
+
 func.func @f(%o: !warp.fragment<128x64xf16>) {
   // expected-error @+1 {{'warp.any_not_finite' op looks at the elements of an f32 tile, but the operand is '!warp.fragment<128x64xf16>'; use a rank-2 f32 fragment}}
   %0 = warp.any_not_finite %o : !warp.fragment<128x64xf16>

@@ -167,6 +167,10 @@ warp.kernel @roles(%view: !rows, %row: index) attributes {q_block = 128 : i64, w
       %q = warp.receive %qr : !warp.ring<128x128xf16, 64, depth = 1, parts = 2> -> !warp.buffer<128x128xf16, 64, parts = 2>
       // CHECK: %[[K:.+]] = warp.receive %[[KR]] at(%{{.+}}, %{{.+}}) :
       %k = warp.receive %kr at(%stage, %phase) : !warp.ring<176x128xf16, 64, depth = 2> -> !warp.buffer<176x128xf16, 64>
+      // CHECK: warp.group{{$}}
+      %g = warp.group
+      // CHECK: warp.skip %[[KR]] at(%{{.+}}, %{{.+}}) :
+      warp.skip %kr at(%stage, %phase) : !warp.ring<176x128xf16, 64, depth = 2>
       // CHECK: warp.await_turn
       warp.await_turn
       // CHECK: %[[SC:.+]] = warp.wgmma %[[Q]], %[[K]] transpose_b depth(128) :
@@ -227,6 +231,8 @@ func.func @fetches(%view: !rows, %b: index, %h: index, %row: index, %limit: inde
 func.func @votes(%s: !warp.fragment<128x64xf32>, %limits: !warp.fragment<128xf32>, %o: !warp.fragment<128x64xf32>) -> i1 {
   // CHECK: %[[A:.+]] = warp.any_above %{{.+}}, %{{.+}} : !warp.fragment<128x64xf32>, !warp.fragment<128xf32>
   %c = warp.any_above %s, %limits : !warp.fragment<128x64xf32>, !warp.fragment<128xf32>
+  // CHECK: warp.any_above %{{.+}}, %{{.+}} floor(-5.000000e-01) : !warp.fragment<128x64xf32>, !warp.fragment<128xf32>
+  %d = warp.any_above %s, %limits floor(-0.5) : !warp.fragment<128x64xf32>, !warp.fragment<128xf32>
   return %c : i1
 }
 

@@ -21,6 +21,6 @@ short, long = cells.grid(["fp16"], [64], [512, 1024])[:2]
 ratios = tables.Ratios(sys.argv[1])
 print(tables.against_peers([result(short, torch_fa2=2.0, torch_cudnn=1.0, flashc=0.8),
                             result(long, torch_fa2=NAN, torch_cudnn=2.0, flashc=1.0)], "title", "best", ratios))
-(window, plain), _ = cells.variants(["fp16"], [8192])[1:3]
+(window, plain), _ = cells.variants(["fp16"], [8192])[2:4]
 print(tables.of_variants([result(window, plain, plain_ms=plain.flops / 5e11, flashc=window.flops / 4e11,
                                  torch_flex=window.flops / 2e11)], "title"))

@@ -27,7 +27,8 @@ std::string text(const Schedule &s) {
     text += fmt::format(" g{} p{} c{} o{} t{} r{} a{}{}", s.roles->groups,
                         s.roles->producerRegisters, s.roles->consumerRegisters,
                         s.roles->overlap, s.roles->turns, int(s.roles->rescale),
-                        s.roles->apart, s.roles->ahead);
+                        s.roles->apart, s.roles->ahead) +
+            (s.roles->skip ? " skip" : "");
   return text;
 }
 
@@ -88,6 +89,7 @@ TEST_CASE("candidates of kernels with roles vary each choice") {
     CHECK(some([&](const RoleChoices &r) { return r.rescale == kind; }));
   CHECK(some([](const RoleChoices &r) { return !r.overlap; }));
   CHECK(some([](const RoleChoices &r) { return !r.turns; }));
+  CHECK_FALSE(some([](const RoleChoices &r) { return r.skip; }));
   CHECK(some([](const RoleChoices &r) { return !r.apart; }));
   CHECK(some([](const RoleChoices &r) { return r.apart && !r.ahead; }));
   CHECK(some([](const RoleChoices &r) {

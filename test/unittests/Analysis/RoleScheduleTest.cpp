@@ -24,8 +24,8 @@ ScheduleRequest request(int64_t d, int64_t dv, bool isMasked = false,
   return result;
 }
 
-/// "128x176 2 32+232 turns always", with `apart` and `ahead` at the end; or
-/// that there are no roles.
+/// "128x176 2 32+232 turns always", with `apart`, `ahead` and `skip` at the
+/// end; or that there are no roles.
 std::string roles(const ScheduleRequest &request,
                   const TargetInfo &target = hopper()) {
   auto s = chooseSchedule(request, target);
@@ -35,10 +35,10 @@ std::string roles(const ScheduleRequest &request,
     return "none";
   const char *rescale[] = {"lazy", "late", "always", "test"};
   const RoleChoices &r = *s->roles;
-  return fmt::format("{}x{} {} {}+{}{} {}{}{}", s->q, s->kv, r.groups,
-                     r.producerRegisters, r.consumerRegisters,
-                     r.turns ? " turns" : "", rescale[int(r.rescale)],
-                     r.apart ? " apart" : "", r.ahead ? " ahead" : "");
+  return fmt::format(
+      "{}x{} {} {}+{}{} {}{}{}{}", s->q, s->kv, r.groups, r.producerRegisters,
+      r.consumerRegisters, r.turns ? " turns" : "", rescale[int(r.rescale)],
+      r.apart ? " apart" : "", r.ahead ? " ahead" : "", r.skip ? " skip" : "");
 }
 
 int64_t roundUp(int64_t x, int64_t step) {
@@ -53,11 +53,11 @@ TEST_CASE("sm_90a: the shapes measured best on an H200") {
     return roles(result);
   };
   CHECK(at(8192, 64, false) == "192x128 3 32+160 turns test apart ahead");
-  CHECK(at(8192, 64, true) == "192x128 3 32+160 turns test apart ahead");
+  CHECK(at(8192, 64, true) == "192x128 3 32+160 turns test apart ahead skip");
   CHECK(at(8192, 128, false) == "192x80 3 32+160 turns test apart ahead");
-  CHECK(at(8192, 128, true) == "192x80 3 32+160 turns test apart ahead");
+  CHECK(at(8192, 128, true) == "192x80 3 32+160 turns test apart ahead skip");
   CHECK(at(8192, 256, false) == "128x80 2 32+232 test");
-  CHECK(at(4096, 256, true) == "128x64 2 32+232 test");
+  CHECK(at(4096, 256, true) == "128x64 2 32+232 test skip");
   // Short problems: whole tiles, and an output that does not wait.
   CHECK(at(512, 64, false) == "192x128 3 32+160 turns test apart ahead");
   CHECK(at(512, 64, true) == "128x128 2 32+232 turns test apart ahead");
@@ -69,6 +69,15 @@ TEST_CASE("sm_90a: the shapes measured best on an H200") {
   CHECK(at(0, 128, true) == at(4096, 128, true));
 }
 
+TEST_CASE("sm_90a: registers are set aside for score functions on positions") {
+  ScheduleRequest r = request(128, 128, /*isMasked=*/false);
+  r.length = 8192;
+  r.hasScore = true; // a soft cap, ALiBi
+  CHECK(roles(r) == "192x80 3 32+160 turns test apart ahead");
+  r.isPositional = true; // a bias that is read
+  CHECK(roles(r) == "128x128 2 32+232 turns always apart ahead");
+}
+
 TEST_CASE("sm_90a: key blocks that windows are made of") {
   auto at = [](int64_t d, int64_t left, int64_t right) {
     ScheduleRequest result = request(d, d, /*isMasked=*/true);
@@ -78,9 +87,9 @@ TEST_CASE("sm_90a: key blocks that windows are made of") {
     return roles(result);
   };
   // 1024 + 192 keys of a tile are 19 blocks of 64, and 16 or 17 of 80.
-  CHECK(at(128, 1024, 0) == "192x64 3 32+160 turns test apart ahead");
-  // 256 + 128 are three blocks of 128.
-  CHECK(at(128, 256, 0) == "128x128 2 32+232 turns test apart ahead");
+  // Groups that skip take no turns.
+  CHECK(at(128, 1024, 0) == "192x64 3 32+160 test apart ahead skip");
+  CHECK(at(128, 256, 0) == "192x64 3 32+160 test apart ahead skip");
   CHECK(at(128, -1, 0) == at(128, -1, -1));
   CHECK(at(128, 8191, 0) == at(128, -1, 0)); // it reaches over all keys
   // Where no length is said, a window equals what it may be equal to.

@@ -34,7 +34,7 @@ static std::string withRescale(Lowering &tile, tile::Rescale rescale) {
       return;
     r = tile::RolesAttr::get(r.getContext(), r.getGroups(), r.getProducer(),
                              r.getConsumer(), r.getOverlap(), r.getTurns(),
-                             rescale, r.getApart(), r.getAhead());
+                             rescale, r.getApart(), r.getAhead(), r.getSkip());
     llvm::raw_string_ostream(text) << tile::ScheduleAttr::get(
         s.getContext(), s.getQ(), s.getKv(), s.getStages(), s.getWarps(),
         s.getQInRegisters(), s.getSram(), r);

@@ -43,6 +43,81 @@ TestCase gridCase(int64_t dim, MaskExpr mask, int64_t sq, int64_t sk) {
   }
   return test;
 }
+
+/// The clause of attn.forward.
+std::string maskOf(const MaskExpr &mask) {
+  if (mask.kind == MaskExpr::Kind::None)
+    return "";
+  if (mask.kind == MaskExpr::Kind::Causal)
+    return "mask(#attn.causal)";
+  return fmt::format("mask(#attn.window<left = {}, right = {}>)", mask.left,
+                     mask.right);
+}
+
+/// `test` with a score function: `captures`, if any, and the region's `body`
+/// from %s to %r.
+void addScore(TestCase &test, llvm::StringRef captures, llvm::StringRef body) {
+  AttentionProblem &p = test.problem;
+  bool any = !captures.empty();
+  std::string tensor = fmt::format("tensor<?x?x?x{}xf16>", p.headDim());
+  p.mlir = fmt::format(
+      R"(func.func @attention(%q: {0}, %k: {0}, %v: {0}{1}) -> ({0}, tensor<?x?x?xf32>) {{
+  %o, %lse = attn.forward %q, %k, %v {2} {5} scale({3:e}) layout({4})
+      : {0}, {0}, {0} -> ({0}, tensor<?x?x?xf32>) {{
+  ^bb0(%s: f32, %b: index, %h: index, %i: index, %j: index{6}):
+    {7}
+    attn.yield %r : f32
+  }}
+  return %o, %lse : {0}, tensor<?x?x?xf32>
+}}
+)",
+      tensor, any ? fmt::format(", %c: {}", captures.str()) : "",
+      any ? fmt::format("captures(%c : {})", captures.str()) : "", p.scale,
+      layoutName(p.layout).str(), maskOf(p.mask),
+      any ? fmt::format(", %m: {}", captures.str()) : "", body.str());
+}
+
+/// score + slope_h (j - i), or score - slope_h |j - i|.
+void addAlibi(TestCase &test, bool symmetric, float steepest) {
+  Capture slopes{"slopes", {test.problem.heads()}, {}};
+  for (int64_t h = 0; h < test.problem.heads(); ++h)
+    slopes.data.push_back(steepest / float(1 << (4 * h)));
+  test.problem.score = [data = slopes.data, symmetric](
+                           double x, int64_t, int64_t h, int64_t i, int64_t j) {
+    double slope = double(data[h]);
+    return symmetric ? x - slope * double(std::abs(j - i))
+                     : x + slope * double(j - i);
+  };
+  test.problem.captures.push_back(std::move(slopes));
+  test.name += fmt::format(" steepest {}", steepest);
+  addScore(test, "tensor<?xf32>",
+           std::string(R"(
+    %slope = tensor.extract %m[%h] : tensor<?xf32>
+    %d = arith.subi %j, %i : index
+    %di = arith.index_cast %d : index to i32
+    %df = arith.sitofp %di : i32 to f32)") +
+               (symmetric ? R"(
+    %a = math.absf %df : f32
+    %bias = arith.mulf %slope, %a : f32
+    %r = arith.subf %s, %bias : f32)"
+                          : R"(
+    %bias = arith.mulf %slope, %df : f32
+    %r = arith.addf %s, %bias : f32)"));
+}
+
+void addSoftcap(TestCase &test, double cap) {
+  test.problem.score = [cap](double x, int64_t, int64_t, int64_t, int64_t) {
+    return cap * std::tanh(x / cap);
+  };
+  test.name += fmt::format(" scale {}", test.problem.scale);
+  addScore(test, "",
+           fmt::format(R"(
+    %cap = arith.constant {:e} : f32
+    %x = arith.divf %s, %cap : f32
+    %t = math.tanh %x : f32
+    %r = arith.mulf %t, %cap : f32)",
+                       cap));
+}
 } // namespace
 
 TEST_CASE("roles case 1: rows without a visible key") {
@@ -110,6 +185,68 @@ TEST_CASE("roles: rows that rise block by block, rows below zero") {
         FAIL_CHECK(wrong);
       CHECK(harness.kernel(test).rescale == rescale);
     }
+}
+
+// Biases by distance and soft caps: in fragments of the blocks' own keys, in
+// another order of blocks, by polynomials where scores are small.
+TEST_CASE("roles: ALiBi on both sides, steep and flat") {
+  CpuHarness harness(kArch);
+  Judge judge;
+  for (bool symmetric : {false, true})
+    for (float steepest : {0.7f, 3.0f, -0.5f})
+      for (const MaskExpr &mask :
+           {MaskExpr::none(), MaskExpr::causal(), MaskExpr::window(300, 7)})
+        for (auto [sq, sk] : {std::pair{1, 1},
+                              {70, 0},
+                              {64, 640},
+                              {500, 129},
+                              {129, 500},
+                              {700, 700}}) {
+          TestCase test = gridCase(64, mask, sq, sk);
+          addAlibi(test, symmetric, steepest);
+          std::string wrong = harness.runAndJudge(test, judge);
+          if (!wrong.empty())
+            FAIL_CHECK(wrong);
+          CHECK(harness.kernel(test).rescale == tile::Rescale::Test);
+        }
+}
+
+TEST_CASE("roles: ALiBi under each way to rescale, small and large scores") {
+  Judge judge;
+  for (tile::Rescale rescale : {tile::Rescale::Lazy, tile::Rescale::Late,
+                                tile::Rescale::Always, tile::Rescale::Test}) {
+    CpuHarness harness(kArch, rescale);
+    for (bool symmetric : {false, true})
+      for (double size : {1.0, 40.0})
+        for (const MaskExpr &mask : {MaskExpr::none(), MaskExpr::causal()})
+          for (auto [sq, sk] : {std::pair{129, 500}, {700, 700}}) {
+            TestCase test = gridCase(64, mask, sq, sk);
+            test.problem.scale *= size;
+            addAlibi(test, symmetric, 0.7f);
+            std::string wrong = harness.runAndJudge(test, judge);
+            if (!wrong.empty())
+              FAIL_CHECK(wrong);
+            CHECK(harness.kernel(test).rescale == rescale);
+          }
+  }
+}
+
+TEST_CASE("roles: soft caps of small, middling and large scores") {
+  CpuHarness harness(kArch);
+  Judge judge;
+  for (double size : {1.0, 6.0, 40.0})
+    for (const MaskExpr &mask :
+         {MaskExpr::none(), MaskExpr::causal(), MaskExpr::window(300, 7)})
+      for (auto [sq, sk] :
+           {std::pair{1, 1}, {70, 0}, {64, 640}, {129, 500}, {700, 700}}) {
+        TestCase test = gridCase(64, mask, sq, sk);
+        test.problem.scale *= size;
+        addSoftcap(test, 30.0);
+        std::string wrong = harness.runAndJudge(test, judge);
+        if (!wrong.empty())
+          FAIL_CHECK(wrong);
+        CHECK(harness.kernel(test).rescale == tile::Rescale::Test);
+      }
 }
 
 TEST_CASE("roles sweep: 60 draws agree with the oracle") {

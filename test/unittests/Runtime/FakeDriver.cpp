@@ -7,8 +7,23 @@ using namespace flashc::test;
 
 Seen test::seen;
 
+static constexpr int kInvalidContext = 201; // CUDA_ERROR_INVALID_CONTEXT
+
+/// The thread's stack of contexts; the last one is current.
+static thread_local std::vector<void *> contexts;
+
+void *test::currentContext() {
+  return contexts.empty() ? nullptr : contexts.back();
+}
+
+int Seen::callInContext(std::string name) {
+  int result = call(std::move(name));
+  return currentContext() ? result : kInvalidContext;
+}
+
 std::shared_ptr<cuda::Driver> test::fakeDriver() {
   seen = {};
+  contexts.clear();
   auto d = std::make_shared<cuda::Driver>();
   d->init = [](unsigned) { return 0; };
   d->getErrorName = [](int, const char **name) {
@@ -34,57 +49,82 @@ std::shared_ptr<cuda::Driver> test::fakeDriver() {
     return *context = &seen, seen.call("retain");
   };
   d->primaryCtxRelease = [](int) { return seen.call("release"); };
-  d->ctxSetCurrent = [](void *context) { return seen.current = context, 0; };
-  d->ctxGetCurrent = [](void **context) { return *context = seen.current, 0; };
+  d->ctxSetCurrent = [](void *context) {
+    if (!contexts.empty())
+      contexts.pop_back();
+    if (context)
+      contexts.push_back(context);
+    return 0;
+  };
+  d->ctxGetCurrent = [](void **context) {
+    return *context = currentContext(), 0;
+  };
   d->ctxPushCurrent = [](void *context) {
     int result = seen.call("push");
     if (result == 0)
-      seen.current = context;
+      contexts.push_back(context);
     return result;
   };
   d->ctxPopCurrent = [](void **context) {
-    *context = std::exchange(seen.current, nullptr);
+    *context = currentContext();
+    if (!*context)
+      return kInvalidContext;
+    contexts.pop_back();
     return seen.call("pop");
   };
-  d->ctxGetDevice = [](int *device) { return *device = 0, 0; };
+  d->ctxGetDevice = [](int *device) {
+    return *device = 0, seen.callInContext("device");
+  };
   d->pointerGetAttribute = [](void *type, int, uint64_t address) {
-    return *static_cast<int *>(type) = 2, address >= 0x7f0000000000 ? 1 : 0;
+    *static_cast<int *>(type) = 2;
+    return address >= 0x7f0000000000 ? 1 : seen.callInContext("look");
   };
   d->streamCreate = [](void **stream, unsigned flags) {
     *stream = &seen;
-    return seen.call(flags == 1 ? "stream" : "blocking stream");
+    return seen.callInContext(flags == 1 ? "stream" : "blocking stream");
   };
-  d->streamDestroy = [](void *) { return seen.call("destroy stream"); };
-  d->streamSynchronize = [](void *) { return seen.call("wait for stream"); };
+  d->streamDestroy = [](void *) {
+    return seen.callInContext("destroy stream");
+  };
+  d->streamSynchronize = [](void *) {
+    return seen.callInContext("wait for stream");
+  };
   d->streamIsCapturing = [](void *, int *status) {
     return *status = seen.capturing, 0;
   };
   d->exchangeCaptureMode = [](int *mode) {
     return std::swap(*mode, seen.captureMode), 0;
   };
-  d->ctxSynchronize = [] { return seen.call("synchronize"); };
+  d->ctxSynchronize = [] { return seen.callInContext("synchronize"); };
   d->memAlloc = [](uint64_t *p, size_t) {
     if (seen.captureMode == 0 && seen.capturing)
       return 900; // CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED
-    return *p = 0x1000, ++seen.allocated, seen.call("alloc");
+    int result = seen.callInContext("alloc");
+    if (result == 0)
+      *p = 0x1000, ++seen.allocated;
+    return result;
   };
-  d->memFree = [](uint64_t) { return --seen.allocated, 0; };
+  d->memFree = [](uint64_t) {
+    int result = seen.callInContext("free");
+    seen.allocated -= result == 0;
+    return result;
+  };
   d->memGetInfo = [](size_t *room, size_t *total) {
     return *room = 5, *total = 9, 0;
   };
   d->memcpyHtoD = [](uint64_t, const void *, size_t) {
-    return seen.call("upload");
+    return seen.callInContext("upload");
   };
   d->memcpyDtoH = [](void *, uint64_t, size_t) {
-    return seen.call("download");
+    return seen.callInContext("download");
   };
   d->memsetD8 = [](uint64_t, unsigned char byte, size_t bytes) {
     seen.filled = bytes;
-    return seen.call(byte ? "fill" : "fill with zeros");
+    return seen.callInContext(byte ? "fill" : "fill with zeros");
   };
   d->memsetD8Async = [](uint64_t, unsigned char byte, size_t bytes, void *) {
     seen.filled = bytes;
-    return seen.call(byte ? "fill" : "fill with zeros");
+    return seen.callInContext(byte ? "fill" : "fill with zeros");
   };
   // A map that says what it was made of.
   d->tensorMapEncodeTiled = [](void *map, int type, uint32_t rank,
@@ -99,19 +139,19 @@ std::shared_ptr<cuda::Driver> test::fakeDriver() {
     bool usual = reinterpret_cast<uint64_t>(map) % 64 == 0 && type == 6 &&
                  rank == 5 && steps[4] == 1 && interleave == 0 &&
                  swizzle == 3 && promotion == 3 && fill == 0;
-    return seen.call(usual ? "encode" : "encode something else");
+    return seen.callInContext(usual ? "encode" : "encode something else");
   };
   d->moduleLoadDataEx = [](void **module, const void *image, unsigned, int *,
                            void **values) {
     *module = &seen;
     if (seen.failing.count("load"))
       std::strcpy(static_cast<char *>(values[0]), "line 3: no such register\n");
-    return seen.call("load"), seen.call(static_cast<const char *>(image)),
-           seen.failing.count("load") ? 218 : 0;
+    seen.call(static_cast<const char *>(image));
+    return seen.callInContext("load");
   };
-  d->moduleUnload = [](void *) { return seen.call("unload"); };
+  d->moduleUnload = [](void *) { return seen.callInContext("unload"); };
   d->moduleGetFunction = [](void **f, void *, const char *name) {
-    return *f = &seen, seen.call(name);
+    return *f = &seen, seen.callInContext(name);
   };
   d->funcSetAttribute = [](void *, int which, int value) {
     return seen.call("set " + std::to_string(which) + " " +
@@ -127,15 +167,16 @@ std::shared_ptr<cuda::Driver> test::fakeDriver() {
                    *static_cast<uint32_t *>(params[1])};
     if (seen.onLaunch)
       seen.onLaunch(params);
-    return seen.call("launch " + std::to_string(x) + " " +
-                     std::to_string(threads) + " " + std::to_string(shared));
+    return seen.callInContext("launch " + std::to_string(x) + " " +
+                              std::to_string(threads) + " " +
+                              std::to_string(shared));
   };
   d->eventCreate = [](void **event, unsigned) {
-    return *event = &seen, seen.call("create");
+    return *event = &seen, seen.callInContext("create");
   };
-  d->eventDestroy = [](void *) { return seen.call("destroy"); };
-  d->eventRecord = [](void *, void *) { return seen.call("record"); };
-  d->eventSynchronize = [](void *) { return seen.call("wait"); };
+  d->eventDestroy = [](void *) { return seen.callInContext("destroy"); };
+  d->eventRecord = [](void *, void *) { return seen.callInContext("record"); };
+  d->eventSynchronize = [](void *) { return seen.callInContext("wait"); };
   d->eventElapsedTime = [](float *ms, void *, void *) { return *ms = 1.5, 0; };
   return d;
 }

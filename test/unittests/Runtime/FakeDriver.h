@@ -18,15 +18,19 @@ struct Seen {
   std::function<void(void **)> onLaunch;
   int sm = 80, shared = 166912, allocated = 0;
   size_t filled = 0;
-  /// What the thread has current, and whether its stream is captured.
-  void *current = nullptr;
+  /// Whether the thread's stream is captured.
   int capturing = 0, captureMode = 0;
   int call(std::string name) {
     calls.push_back(name);
     return failing.count(name) ? failing[name] : 0;
   }
+  /// A call that, as in CUDA's driver, needs a current context.
+  int callInContext(std::string name);
 };
 extern Seen seen;
+
+/// What this thread has current: null as long as it has made nothing so.
+void *currentContext();
 
 /// A driver that has seen nothing yet.
 std::shared_ptr<cuda::Driver> fakeDriver();

@@ -2,6 +2,8 @@
 #include "FakeDriver.h"
 #include "unittests/Catch.h"
 
+#include <thread>
+
 using namespace flashc;
 using namespace flashc::test;
 
@@ -198,7 +200,7 @@ TEST_CASE("module: what is current before a call is so after it") {
   auto driver = fakeDriver();
   int own = 0;
   auto device = llvm::cantFail(Device::attach(driver, -1, &own));
-  CHECK(seen.current == nullptr);
+  CHECK(currentContext() == nullptr);
   CHECK(countCalls("retain") == 0);
   {
     Module module = llvm::cantFail(Module::load(*device, image()));
@@ -206,12 +208,14 @@ TEST_CASE("module: what is current before a call is so after it") {
     int64_t pushed = countCalls("push");
     std::vector<ArrayArg> args = {{0x4000, {1, 1, 65, 64}, {0, 0, 64, 1}}};
     llvm::cantFail(module.launch(args));
-    CHECK(countCalls("push") == pushed + 1);
-    CHECK(seen.calls.back() == "pop");
-    seen.current = &own; // nothing to do
+    CHECK(countCalls("push") > pushed);
+    CHECK(countCalls("push") == countCalls("pop"));
+    CHECK(currentContext() == nullptr);
+    pushed = countCalls("push");
+    driver->ctxSetCurrent(&own); // nothing to do
     llvm::cantFail(module.launch(args));
-    CHECK(countCalls("push") == pushed + 1);
-    seen.current = nullptr;
+    CHECK(countCalls("push") == pushed);
+    driver->ctxSetCurrent(nullptr);
     seen.failing["push"] = 201;
     CHECK_THAT(llvm::toString(module.launch(args)),
                Catch::Contains("Fake 1: cuCtxPushCurrent failed"));
@@ -244,12 +248,40 @@ TEST_CASE("module: arguments packed without a driver are encoded by a launch") {
   llvm::cantFail(module.launch(packed));
   llvm::cantFail(module.launch(packed));
   CHECK(countCalls("encode") == 4);
-  seen.failing["encode"] = 1;
+  seen.failing["encode"] = 1; // CUDA_ERROR_INVALID_VALUE
   CHECK(llvm::toString(module.launch(packed)) ==
         "kernel 'fwd' on Fake 1: cuTensorMapEncodeTiled of sizes "
         "64x70x1x1x1, strides of 128, 128, 128, 128 bytes, boxes of "
         "64x96x1x1x1 at 0x8000 failed with CUDA_ERROR_FAKE (made up, code 1); "
         "pass contiguous copies of the arrays");
+  seen.failing["encode"] = 700; // not the arrays' fault
+  CHECK_THAT(llvm::toString(module.launch(packed)),
+             Catch::EndsWith("(made up, code 700); an earlier kernel may have "
+                             "failed: run it under compute-sanitizer"));
+}
+
+TEST_CASE("module: a new thread, and one with another context current") {
+  auto driver = fakeDriver();
+  seen.sm = 90;
+  auto device = llvm::cantFail(Device::attach(driver, 0));
+  Module module = llvm::cantFail(Module::load(*device, hopperImage()));
+  std::vector<ArrayArg> args = {bhsd(0x4000, 1, 70), bhsd(0x8000, 1, 70)};
+  int other = 0;
+  for (void *context :
+       {static_cast<void *>(nullptr), static_cast<void *>(&other)})
+    std::thread([&] {
+      driver->ctxSetCurrent(context);
+      llvm::cantFail(module.launch(args));
+      llvm::cantFail(module.launch(llvm::cantFail(module.pack(args))));
+      Module loaded = llvm::cantFail(Module::load(*device, hopperImage()));
+      CHECK(currentContext() == context);
+    }).join();
+  CHECK(countCalls("launch 2 256 81920") == 4);
+  // Nothing is pushed where the context is current.
+  driver->ctxSetCurrent(&seen);
+  int64_t pushed = countCalls("push");
+  llvm::cantFail(module.launch(args));
+  CHECK(countCalls("push") == pushed);
 }
 
 TEST_CASE("module: neither maps nor a counter, no memory of its own") {

@@ -109,6 +109,15 @@ std::vector<Score> scores() {
     %df = arith.sitofp %di : i32 to f32
     %bias = arith.mulf %slope, %df : f32
     %r = arith.addf %s, %bias : f32)"},
+          {"alibi-symmetric", "captures(%c : tensor<?xf32>)",
+           ", %c: tensor<?xf32>", ", %m: tensor<?xf32>", R"(
+    %slope = tensor.extract %m[%h] : tensor<?xf32>
+    %d = arith.subi %j, %i : index
+    %di = arith.index_cast %d : index to i32
+    %df = arith.sitofp %di : i32 to f32
+    %a = math.absf %df : f32
+    %bias = arith.mulf %slope, %a : f32
+    %r = arith.subf %s, %bias : f32)"},
           {"bias", "captures(%c : tensor<?x32x?x?xT>)",
            ", %c: tensor<?x32x?x?xT>", ", %m: tensor<?x32x?x?xT>", R"(
     %x = tensor.extract %m[%b, %h, %i, %j] : tensor<?x32x?x?xT>

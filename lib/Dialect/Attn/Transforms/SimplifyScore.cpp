@@ -3,7 +3,7 @@
 // operations a score. A score region says what is computed in real numbers, so
 // factors may meet and products be added without a rounding between; each
 // rewrite costs a unit in the last place at most.
-#include "flashc/Dialect/Attn/IR/Attn.h"
+#include "flashc/Dialect/Attn/IR/ScoreBias.h"
 #include "flashc/Dialect/Attn/Transforms/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -105,6 +105,26 @@ struct ContractSum : OpRewritePattern<arith::AddFOp> {
   }
 };
 
+/// x - a * b = fma(-a, b, x) with a the same for a whole head, where nothing
+/// else reads the product.
+struct ContractDifference : OpRewritePattern<arith::SubFOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(arith::SubFOp op,
+                                PatternRewriter &rewriter) const override {
+    auto product = op.getRhs().getDefiningOp<arith::MulFOp>();
+    if (!op.getType().isF32() || !product || !product->hasOneUse())
+      return rewriter.notifyMatchFailure(op, "no product to subtract");
+    Value sides[] = {product.getLhs(), product.getRhs()};
+    if (!isSameForHead(sides[0]))
+      std::swap(sides[0], sides[1]);
+    if (!isSameForHead(sides[0]))
+      return rewriter.notifyMatchFailure(op, "each factor changes");
+    Value minus = arith::NegFOp::create(rewriter, op.getLoc(), sides[0]);
+    rewriter.replaceOpWithNewOp<math::FmaOp>(op, minus, sides[1], op.getLhs());
+    return success();
+  }
+};
+
 /// score(scale * s), where the region only multiplies by c > 0 at first, is
 /// score'((scale * c) * s).
 struct FoldFactorIntoScale : OpRewritePattern<ForwardOp> {
@@ -134,7 +154,7 @@ struct AttnSimplifyScore : impl::AttnSimplifyScoreBase<AttnSimplifyScore> {
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
     patterns.add<DivideByMultiplying, MergeFactors, ContractSum,
-                 FoldFactorIntoScale>(&getContext());
+                 ContractDifference, FoldFactorIntoScale>(&getContext());
     SmallVector<Operation *> work;
     getOperation()->walk([&](ForwardOp op) {
       work.push_back(op);

@@ -112,7 +112,8 @@ LogicalResult ScheduleAttr::verify(function_ref<InFlightDiagnostic()> emitError,
 LogicalResult RolesAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                 int64_t groups, int64_t producer,
                                 int64_t consumer, bool overlap, bool turns,
-                                Rescale rescale, bool apart, bool ahead) {
+                                Rescale rescale, bool apart, bool ahead,
+                                bool skip) {
   if (groups < 1 || groups > 3)
     return emitError() << "expects 1 to 3 groups that compute, but got "
                        << groups << "; a block has at most 16 warps here";

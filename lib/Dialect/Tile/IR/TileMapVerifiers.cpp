@@ -149,6 +149,10 @@ LogicalResult AnyNotFiniteOp::verify() { return checkStatic(*this); }
 LogicalResult AnyAboveOp::verify() {
   if (failed(checkStatic(*this)))
     return failure();
+  if (auto floor = getFloorAttr(); floor && !(floor.getValueAsDouble() < 0))
+    return emitOpError() << "expects a floor below 0, but got "
+                         << floor.getValueAsDouble()
+                         << "; compare the negated scores with a limit";
   return checkRows(*this, getScores().getType(), "scores",
                    getLimits().getType(), "limit");
 }

@@ -213,6 +213,9 @@ LogicalResult SoftmaxUpdateOp::verify() {
                        getRowMax().getType(), "running maximum")) ||
       failed(checkScale(*this, getScale().convertToFloat())))
     return failure();
+  if (getOffset() && failed(checkRows(*this, getScores().getType(), "scores",
+                                      getOffset().getType(), "offset")))
+    return failure();
   if (auto lazy = getLazyAttr(); lazy && !(lazy.getValueAsDouble() > 0))
     return emitOpError() << "expects lazy above 0, but got "
                          << lazy.getValueAsDouble()

@@ -73,7 +73,8 @@ struct ExpandStraightUpdate : OpRewritePattern<SoftmaxUpdateOp> {
     Value alpha = expander.buildAlpha(shift), sum = op.getRowSum();
     if (!first)
       sum = buildRowProduct(b, sum, alpha);
-    Value probs = expander.buildExponentials(op.getScores(), shift);
+    Value probs =
+        expander.buildExponentials(op.getScores(), expander.buildStart(shift));
     Value newSum = expander.buildNewSum(probs, sum);
     for (Operation *user :
          llvm::make_early_inc_range(op.getRescale().getUsers())) {

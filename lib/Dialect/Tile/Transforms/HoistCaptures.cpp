@@ -8,6 +8,8 @@
 #include "flashc/Dialect/Tile/IR/Tile.h"
 #include "flashc/Dialect/Tile/Transforms/Passes.h"
 
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+
 using namespace mlir;
 
 namespace flashc::tile {
@@ -30,14 +32,47 @@ Operation *findPlace(MapOp map, Operation *op) {
 }
 
 /// Whether `op` may run in front of `place`, where it may run though it did not
-/// before. Loads read what nobody writes, from an array that holds something
-/// whatever its sizes are; those that change from block to block stay in the
-/// map, which keeps the loop's other ops without effects.
+/// before. Loads read what nobody writes; those that change from block to block
+/// stay in the map, which keeps the loop's other ops without effects.
 bool isMovable(Operation *op, Operation *place) {
-  if (auto load = dyn_cast<memref::LoadOp>(op))
-    return load.getMemRefType().hasStaticShape() &&
-           !isa<scf::ForOp>(place->getParentOp());
+  if (isa<memref::LoadOp>(op))
+    return !isa<scf::ForOp>(place->getParentOp());
   return isPure(op) && !isa<YieldOp>(op);
+}
+
+/// Whether no dimension of `array` is 0; null where its type says so. Sizes
+/// that are not known may be 0 where no key is seen.
+Value buildHoldsSome(ImplicitLocOpBuilder &b, Value array) {
+  auto type = cast<MemRefType>(array.getType());
+  Value some;
+  for (int64_t i = 0; i < type.getRank(); ++i) {
+    if (!type.isDynamicDim(i))
+      continue;
+    Value zero = arith::ConstantIndexOp::create(b, 0);
+    Value size = b.createOrFold<memref::DimOp>(array, i);
+    Value is = arith::CmpIOp::create(b, arith::CmpIPredicate::sgt, size, zero);
+    some = some ? arith::AndIOp::create(b, some, is).getResult() : is;
+  }
+  return some;
+}
+
+/// `load` in front of `place`: 0 from an array that is empty, which nobody
+/// looks at.
+void moveLoad(memref::LoadOp load, Operation *place) {
+  load->moveBefore(place);
+  ImplicitLocOpBuilder b(load.getLoc(), load);
+  Value some = buildHoldsSome(b, load.getMemRef());
+  if (!some)
+    return;
+  Type type = load.getType();
+  auto branch = scf::IfOp::create(b, type, some, /*withElse=*/true);
+  load.replaceAllUsesWith(branch.getResult(0));
+  load->moveBefore(branch.thenBlock(), branch.thenBlock()->end());
+  b.setInsertionPointToEnd(branch.thenBlock());
+  scf::YieldOp::create(b, load.getResult());
+  b.setInsertionPointToEnd(branch.elseBlock());
+  Value none = arith::ConstantOp::create(b, b.getZeroAttr(type));
+  scf::YieldOp::create(b, none);
 }
 
 void hoist(MapOp map) {
@@ -49,7 +84,11 @@ void hoist(MapOp map) {
     if (!isOutside)
       continue;
     Operation *place = findPlace(map, &op);
-    if (isMovable(&op, place))
+    if (!isMovable(&op, place))
+      continue;
+    if (auto load = dyn_cast<memref::LoadOp>(op))
+      moveLoad(load, place);
+    else
       op.moveBefore(place);
   }
 }

@@ -2,6 +2,7 @@
 #include "KeyLoop.h"
 
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
+#include "mlir/IR/IRMapping.h"
 
 using namespace mlir;
 
@@ -10,12 +11,24 @@ namespace {
 /// Carried values of a key loop, and of the overlapped one before P.
 constexpr unsigned kCarried = 3;
 
-/// The block that `tile` is, if it is block number `j` of a stream from outside
-/// that only a product reads.
+/// Whether `value` is made of the induction variable and of what is known
+/// before the loop alone.
+bool isIndexOf(Value value, scf::ForOp loop) {
+  if (value == loop.getInductionVar() || loop.isDefinedOutsideOfLoop(value))
+    return true;
+  Operation *def = value.getDefiningOp();
+  return def && def->getBlock() == loop.getBody() && isPure(def) &&
+         def->getNumRegions() == 0 && value.getType().isIntOrIndex() &&
+         llvm::all_of(def->getOperands(),
+                      [&](Value x) { return isIndexOf(x, loop); });
+}
+
+/// The block that `tile` is, if its number goes by the induction variable, in a
+/// stream from outside, and only a product reads it.
 NextOp findNext(Value tile, scf::ForOp loop) {
   auto next = tile.getDefiningOp<NextOp>();
   bool isBlock = next && next->getBlock() == loop.getBody() &&
-                 next.getBlock() == loop.getInductionVar() &&
+                 isIndexOf(next.getBlock(), loop) &&
                  next.getStream().getDefiningOp<StreamOp>() &&
                  next.getResult().hasOneUse();
   return isBlock ? next : NextOp();
@@ -138,6 +151,19 @@ std::optional<KeyLoop> Matcher::match() {
   return std::nullopt;
 }
 } // namespace
+
+Value cloneIndex(OpBuilder &b, Value index, scf::ForOp loop, Value j) {
+  if (index == loop.getInductionVar())
+    return j;
+  if (loop.isDefinedOutsideOfLoop(index))
+    return index;
+  Operation *def = index.getDefiningOp();
+  IRMapping mapping;
+  for (Value operand : def->getOperands())
+    mapping.map(operand, cloneIndex(b, operand, loop, j));
+  return b.clone(*def, mapping)
+      ->getResult(cast<OpResult>(index).getResultNumber());
+}
 
 bool readsMemory(MapOp map) {
   return map.walk([](memref::LoadOp) { return WalkResult::interrupt(); })

@@ -11,6 +11,7 @@ namespace flashc::tile {
 ///     k = next keys[j];  s = scores(q, k);  softmax_update(.. s .., m, l)
 ///     v = next values[j];  yield values(p, v, rescale(acc, alpha)), m', l'
 ///
+/// with a block number that goes by j: j itself, or j in another order.
 /// `softmax` are the other ops of the body in order: score function, mask,
 /// softmax_update, rescale and the cast of p. They write no memory, and those
 /// that read it are maps of one tile to another of its type.
@@ -25,6 +26,11 @@ struct KeyLoop {
 
   mlir::Value getProbs() { return values.getLhs(); }
 };
+
+/// `index`, which is made in `loop` from its induction variable, made anew from
+/// `j`.
+mlir::Value cloneIndex(mlir::OpBuilder &b, mlir::Value index,
+                       mlir::scf::ForOp loop, mlir::Value j);
 
 /// Whether `map` is a score function on captured tensors.
 bool readsMemory(MapOp map);

@@ -26,7 +26,7 @@ bool isNonNegative(Value value) {
   Operation *def = value.getDefiningOp();
   if (!def)
     return false;
-  if (isa<memref::DimOp, ProgramOp, arith::DivUIOp>(def))
+  if (isa<memref::DimOp, ProgramOp, OwnRowsOp, arith::DivUIOp>(def))
     return true;
   if (isa<arith::MaxSIOp>(def))
     return llvm::any_of(def->getOperands(), isNonNegative);
@@ -37,7 +37,7 @@ bool isNonNegative(Value value) {
 
 class RangeBuilder {
 public:
-  RangeBuilder(ImplicitLocOpBuilder &b, MaskOp mask, Value queryLength,
+  RangeBuilder(ImplicitLocOpBuilder &b, MaskOp mask, RowRange rows,
                BlockRange loop);
   KeyRanges build();
 
@@ -73,18 +73,13 @@ private:
   MaskOp mask;
   BlockRange loop;
   int64_t blockKeys;
-  Value firstRow, endRow; // rows of the block that exist, the end exclusive
+  Value firstRow, endRow;
 };
 
-RangeBuilder::RangeBuilder(ImplicitLocOpBuilder &b, MaskOp mask,
-                           Value queryLength, BlockRange loop)
-    : b(b), mask(mask), loop(loop) {
-  blockKeys = mask.getType().getDimSize(1);
-  firstRow = mask.getTransposed() ? mask.getCol() : mask.getRow();
-  endRow = add(firstRow, index(mask.getType().getDimSize(0)));
-  if (queryLength)
-    endRow = min(endRow, queryLength);
-}
+RangeBuilder::RangeBuilder(ImplicitLocOpBuilder &b, MaskOp mask, RowRange rows,
+                           BlockRange loop)
+    : b(b), mask(mask), loop(loop), blockKeys(mask.getType().getDimSize(1)),
+      firstRow(rows.first), endRow(rows.end) {}
 
 Value RangeBuilder::max(Value x, Value y) {
   if (x == y || (isNonNegative(x) && isConstantIntValue(y, 0)))
@@ -245,8 +240,8 @@ KeyRanges RangeBuilder::build() {
 }
 } // namespace
 
-KeyRanges buildKeyRanges(ImplicitLocOpBuilder &b, MaskOp mask,
-                         Value queryLength, BlockRange loop) {
-  return RangeBuilder(b, mask, queryLength, loop).build();
+KeyRanges buildKeyRanges(ImplicitLocOpBuilder &b, MaskOp mask, RowRange rows,
+                         BlockRange loop) {
+  return RangeBuilder(b, mask, rows, loop).build();
 }
 } // namespace flashc::tile

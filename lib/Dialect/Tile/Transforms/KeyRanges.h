@@ -13,6 +13,12 @@ struct BlockRange {
   mlir::Value lo, hi;
 };
 
+/// Rows `first` to `end` (exclusive) that exist: a row past the queries would
+/// widen a range.
+struct RowRange {
+  mlir::Value first, end;
+};
+
 /// lo <= fullLo <= fullHi <= hi, as block numbers.
 struct KeyRanges {
   /// Outside of it no row of the query block sees a key.
@@ -21,15 +27,13 @@ struct KeyRanges {
   BlockRange full;
 };
 
-/// The ranges of `mask` for the rows `mask.row` to the end of its tile, or to
-/// `queryLength`, unless null, where that is nearer: rows past the end must not
-/// widen a range. Of a transposed mask, ranges of query blocks for the keys
-/// from `mask.col` on; there keys past the end do widen them, as the mask
-/// itself has to hide these. Builds in front of the loop over blocks `loop`, in
-/// which every range lies. Numbers stay within the lengths' own size: `index`
-/// has 32 bits on a GPU.
+/// The ranges of `mask` for `rows`. Of a transposed mask, ranges of query
+/// blocks for the keys from `rows.first` on; there keys past the end do widen
+/// them, as the mask itself has to hide these. Builds in front of the loop over
+/// blocks `loop`, in which every range lies. Numbers stay within the lengths'
+/// own size: `index` has 32 bits on a GPU.
 KeyRanges buildKeyRanges(mlir::ImplicitLocOpBuilder &b, MaskOp mask,
-                         mlir::Value queryLength, BlockRange loop);
+                         RowRange rows, BlockRange loop);
 
 } // namespace flashc::tile
 

@@ -80,6 +80,9 @@ KeyLoop &Overlapper::chooseFirst() {
 }
 
 Value Overlapper::buildScores(KeyLoop &old, IRMapping &mapping) {
+  Value number = old.keyNext.getBlock();
+  mapping.map(number, cloneIndex(b, number, old.loop,
+                                 mapping.lookup(old.loop.getInductionVar())));
   b.clone(*old.keyNext, mapping);
   return cast<DotOp>(b.clone(*old.scores, mapping)).getResult();
 }
@@ -87,8 +90,9 @@ Value Overlapper::buildScores(KeyLoop &old, IRMapping &mapping) {
 /// acc + P V of block number `block`.
 Value Overlapper::buildProduct(Value block, Value probs, Value acc) {
   KeyLoop &old = chain.front();
+  Value number = cloneIndex(b, old.valueNext.getBlock(), old.loop, block);
   Value tile =
-      NextOp::create(b, old.valueNext.getTile().getType(), values, block);
+      NextOp::create(b, old.valueNext.getTile().getType(), values, number);
   IRMapping mapping;
   mapping.map(old.values.getLhs(), probs);
   mapping.map(old.values.getRhs(), tile);

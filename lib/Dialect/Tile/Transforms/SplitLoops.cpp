@@ -9,6 +9,7 @@
 #include "KeyRanges.h"
 #include "Rescale.h"
 
+#include "flashc/Dialect/Tile/IR/AffineSets.h"
 #include "flashc/Dialect/Tile/IR/Tile.h"
 #include "flashc/Dialect/Tile/Transforms/Passes.h"
 
@@ -67,10 +68,68 @@ scf::ForOp cloneLoop(ImplicitLocOpBuilder &b, scf::ForOp loop, BlockRange range,
   return copy;
 }
 
-void splitLoop(scf::ForOp loop, MaskOp mask, Value queryLength) {
+/// Whether the groups' rows see different blocks, and each skips the others'.
+bool hasOwnBlocks(KernelOp kernel, MaskOp mask) {
+  RolesAttr roles = kernel.getSchedule().getRoles();
+  if (!roles || !roles.getSkip() || roles.getGroups() == 1 ||
+      mask.getTransposed())
+    return false;
+  return llvm::any_of(mask.getSets(), [](Attribute set) {
+    auto bounds = getLinearInequalities(cast<IntegerSetAttr>(set).getValue());
+    return llvm::any_of(
+        bounds, [](const LinearInequality &bound) { return bound.row != 0; });
+  });
+}
+
+/// The blocks of some of a tile's rows, inside `tile`'s. Without any they are
+/// none of the tile's last block: tile-overlap computes one in any case.
+KeyRanges clampInto(ImplicitLocOpBuilder &b, KeyRanges own, BlockRange tile) {
+  auto clamp = [&](Value x, Value lo, Value hi) {
+    return b.createOrFold<arith::MinSIOp>(b.createOrFold<arith::MaxSIOp>(x, lo),
+                                          hi);
+  };
+  // Bounds that are one value stay one: loops between them are never there.
+  llvm::SmallDenseMap<Value, Value, 4> clamped{{tile.lo, tile.lo}};
+  Value &lo = clamped[own.any.lo];
+  if (!lo) {
+    Value one = arith::ConstantIndexOp::create(b, 1);
+    Value last = b.createOrFold<arith::SubIOp>(tile.hi, one);
+    last = b.createOrFold<arith::MaxSIOp>(last, tile.lo);
+    lo = clamp(own.any.lo, tile.lo, last);
+  }
+  Value begin = lo;
+  for (Value *bound : {&own.any.lo, &own.full.lo, &own.full.hi, &own.any.hi}) {
+    Value &inside = clamped[*bound];
+    if (!inside)
+      inside = clamp(*bound, begin, tile.hi);
+    *bound = inside;
+  }
+  return own;
+}
+
+KeyRanges buildRanges(ImplicitLocOpBuilder &b, scf::ForOp loop, MaskOp mask) {
+  auto kernel = loop->getParentOfType<KernelOp>();
+  Value two = arith::ConstantIndexOp::create(b, 2);
+  Value queries =
+      b.createOrFold<memref::DimOp>(kernel.getBody().getArgument(0), two);
+  auto build = [&](Value first, Value end) {
+    if (!mask.getTransposed())
+      end = b.createOrFold<arith::MinSIOp>(end, queries);
+    return buildKeyRanges(b, mask, {first, end},
+                          {loop.getLowerBound(), loop.getUpperBound()});
+  };
+  Value first = mask.getTransposed() ? mask.getCol() : mask.getRow();
+  Value size = arith::ConstantIndexOp::create(b, mask.getType().getDimSize(0));
+  KeyRanges ranges = build(first, b.createOrFold<arith::AddIOp>(first, size));
+  if (!hasOwnBlocks(kernel, mask))
+    return ranges;
+  auto own = OwnRowsOp::create(b, first);
+  return clampInto(b, build(own.getFirst(), own.getEnd()), ranges.any);
+}
+
+void splitLoop(scf::ForOp loop, MaskOp mask) {
   ImplicitLocOpBuilder b(loop.getLoc(), loop);
-  KeyRanges ranges = buildKeyRanges(
-      b, mask, queryLength, {loop.getLowerBound(), loop.getUpperBound()});
+  KeyRanges ranges = buildRanges(b, loop, mask);
   struct Part {
     BlockRange range;
     bool masked;
@@ -98,18 +157,8 @@ struct TileSplitLoops : impl::TileSplitLoopsBase<TileSplitLoops> {
           mask && loop->getParentOfType<KernelOp>() && !isInRedo(loop))
         loops.push_back({loop, mask});
     });
-    for (auto [loop, mask] : loops) {
-      if (mask.getTransposed()) {
-        splitLoop(loop, mask, Value());
-        continue;
-      }
-      auto kernel = loop->getParentOfType<KernelOp>();
-      ImplicitLocOpBuilder b(loop.getLoc(), loop);
-      Value two = arith::ConstantIndexOp::create(b, 2);
-      Value length =
-          b.createOrFold<memref::DimOp>(kernel.getBody().getArgument(0), two);
-      splitLoop(loop, mask, length);
-    }
+    for (auto [loop, mask] : loops)
+      splitLoop(loop, mask);
   }
 };
 } // namespace

@@ -11,6 +11,7 @@
 #include "flashc/Dialect/Tile/IR/BuildMap.h"
 
 #include "mlir/IR/Matchers.h"
+#include "llvm/Support/MathExtras.h"
 
 #include <cmath>
 
@@ -22,6 +23,10 @@ constexpr double kPolynomialEnd = 0.625, kRationalEnd = 7.9;
 /// tanh(x) / x on |x| <= 5/8, in powers of x^2.
 constexpr double kPolynomial[] = {1, -0.33332342, 0.13308175, -0.051947903,
                                   0.0151953725};
+/// The same on |x| <= 13/32.
+constexpr double kShortEnd = 0.40625;
+constexpr double kShort[] = {0.9999998894, -0.3333117879, 0.1326722145,
+                             -0.04736912142};
 /// The same as P / Q on |x| <= 7.9.
 constexpr double kNumerator[] = {1, 0.12934418, 0.0029604733, 1.1531839e-05};
 constexpr double kDenominator[] = {1, 0.46267644, 0.023854082, 0.00024001204,
@@ -73,6 +78,28 @@ float TanhArgument::getPolynomialEnd() const {
 Value TanhArgument::buildPolynomial(ImplicitLocOpBuilder &b) const {
   Value y = arith::MulFOp::create(b, base, base);
   return arith::MulFOp::create(b, buildSum(b, kPolynomial, factor, 1, y), base);
+}
+
+float TanhArgument::getShortEnd() const { return float(kShortEnd / factor); }
+
+Value TanhArgument::buildShort(ImplicitLocOpBuilder &b, Value v, double c,
+                               Value start) const {
+  SmallVector<double> coefficients;
+  for (double coefficient : kShort)
+    coefficients.push_back(c * coefficient);
+  Value y = arith::MulFOp::create(b, v, v);
+  return math::FmaOp::create(b, buildSum(b, coefficients, factor, 1, y), v,
+                             start);
+}
+
+Value TanhArgument::buildExponential(ImplicitLocOpBuilder &b) const {
+  float exponent = float(2 * factor / llvm::numbers::ln2);
+  Value e = math::Exp2Op::create(
+      b, arith::MulFOp::create(b, base, buildF32(b, exponent)));
+  Value one = buildF32(b, 1.0f);
+  Value inverse = arith::DivFOp::create(
+      b, one, arith::AddFOp::create(b, e, one), arith::FastMathFlags::afn);
+  return math::FmaOp::create(b, inverse, buildF32(b, -2.0f), one);
 }
 
 Value TanhArgument::buildRational(ImplicitLocOpBuilder &b) const {

@@ -41,11 +41,22 @@ UpdateExpander::UpdateExpander(ImplicitLocOpBuilder &b, SoftmaxUpdateOp op)
       coversLarge(!getRoles(op)) {}
 
 Value UpdateExpander::buildBlockMax() {
-  return ReduceOp::create(b, ReduceKind::Max, op.getScores(), op.getRowMax(),
-                          /*deferred=*/false);
+  Value old = op.getRowMax(), offset = op.getOffset();
+  auto reduce = [&](Value init) -> Value {
+    return ReduceOp::create(b, ReduceKind::Max, op.getScores(), init,
+                            /*deferred=*/false);
+  };
+  if (!offset)
+    return reduce(old);
+  int64_t rows = cast<RankedTensorType>(old.getType()).getDimSize(0);
+  Value ofBlock = reduce(buildSplat(b, rows, -kInfinity));
+  auto body = [&](ValueRange x) -> SmallVector<Value> {
+    Value score = arith::AddFOp::create(b, x[1], x[2]);
+    return {arith::MaxNumFOp::create(b, x[0], score)};
+  };
+  return buildMap(b, old.getType(), {old, ofBlock, offset}, {}, body)[0];
 }
 
-/// How far a score may be above m.
 float UpdateExpander::getSlack() {
   auto lazy = op.getLazyAttr();
   return lazy ? float(lazy.getValueAsDouble() / double(scale)) : 0.0f;
@@ -53,12 +64,18 @@ float UpdateExpander::getSlack() {
 
 Value UpdateExpander::buildMayRise() {
   // Rounding m + t / c moves the limit by less than p has room for.
-  Value old = op.getRowMax();
-  Value limits = buildMap(b, old.getType(), old, {}, [&](ValueRange x) {
-    return SmallVector<Value>{
-        arith::AddFOp::create(b, x[0], buildF32(b, getSlack()))};
-  })[0];
-  return AnyAboveOp::create(b, b.getI1Type(), op.getScores(), limits);
+  SmallVector<Value> inputs = {op.getRowMax()};
+  if (op.getOffset())
+    inputs.push_back(op.getOffset());
+  auto body = [&](ValueRange x) -> SmallVector<Value> {
+    Value limit = arith::AddFOp::create(b, x[0], buildF32(b, getSlack()));
+    if (op.getOffset())
+      limit = arith::SubFOp::create(b, limit, x[1]);
+    return {limit};
+  };
+  Value limits = buildMap(b, op.getRowMax().getType(), inputs, {}, body)[0];
+  return AnyAboveOp::create(b, b.getI1Type(), op.getScores(), limits,
+                            /*floor=*/FloatAttr());
 }
 
 Value UpdateExpander::buildRaised(Value blockMax) {
@@ -124,6 +141,15 @@ Value UpdateExpander::buildAlpha(Value shift) {
   })[0];
 }
 
+Value UpdateExpander::buildStart(Value shift) {
+  if (!op.getOffset())
+    return shift;
+  auto body = [&](ValueRange x) -> SmallVector<Value> {
+    return {math::FmaOp::create(b, x[0], buildF32(b, scale), x[1])};
+  };
+  return buildMap(b, shift.getType(), {op.getOffset(), shift}, {}, body)[0];
+}
+
 /// (s - m', 0) where some row is large, else (s, shift).
 scf::IfOp UpdateExpander::buildFarBranch(Value newMax, Value shift,
                                          Value isLarge) {
@@ -133,11 +159,16 @@ scf::IfOp UpdateExpander::buildFarBranch(Value newMax, Value shift,
                                   /*withElse=*/true);
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(branch.thenBlock());
-  auto differences =
-      buildMap(b, tile, {op.getScores(), newMax}, {}, [&](ValueRange x) {
-        return SmallVector<Value>{
-            arith::SubFOp::create(b, x[0], buildFiniteMax(b, x[1]))};
-      });
+  SmallVector<Value> inputs = {op.getScores(), newMax};
+  if (op.getOffset())
+    inputs.push_back(op.getOffset());
+  auto differences = buildMap(b, tile, inputs, {}, [&](ValueRange x) {
+    Value score = x[0];
+    if (op.getOffset())
+      score = arith::AddFOp::create(b, score, x[2]);
+    return SmallVector<Value>{
+        arith::SubFOp::create(b, score, buildFiniteMax(b, x[1]))};
+  });
   // A map and not a constant: canonicalization would turn the branch into a
   // select between whole tiles.
   Value none = buildMap(b, rows, shift, {}, [&](ValueRange) {
@@ -145,12 +176,12 @@ scf::IfOp UpdateExpander::buildFarBranch(Value newMax, Value shift,
   })[0];
   scf::YieldOp::create(b, ValueRange{differences[0], none});
   b.setInsertionPointToStart(branch.elseBlock());
-  scf::YieldOp::create(b, ValueRange{op.getScores(), shift});
+  scf::YieldOp::create(b, ValueRange{op.getScores(), buildStart(shift)});
   return branch;
 }
 
-Value UpdateExpander::buildExponentials(Value scores, Value shift) {
-  return buildMap(b, scores.getType(), {scores, shift}, {}, [&](ValueRange x) {
+Value UpdateExpander::buildExponentials(Value scores, Value start) {
+  return buildMap(b, scores.getType(), {scores, start}, {}, [&](ValueRange x) {
     Value exponent = math::FmaOp::create(b, x[0], buildF32(b, scale), x[1]);
     return SmallVector<Value>{math::Exp2Op::create(b, exponent)};
   })[0];
@@ -158,7 +189,7 @@ Value UpdateExpander::buildExponentials(Value scores, Value shift) {
 
 Value UpdateExpander::buildProbs(Value newMax) {
   if (!coversLarge)
-    return buildExponentials(op.getScores(), buildShift(newMax));
+    return buildExponentials(op.getScores(), buildStart(buildShift(newMax)));
   auto shiftBody = [&](ValueRange x) -> SmallVector<Value> {
     Value shift =
         arith::MulFOp::create(b, buildFiniteMax(b, x[0]), buildF32(b, -scale));

@@ -9,7 +9,8 @@ namespace flashc::tile {
 /// Builds parts of one softmax_update in base two. With c the scale, m the row
 /// maximum in raw scores and M the rounded product c*m:
 ///
-///   * p = 2^fma(s, c, -M), one operation before the exponential. Rounding c*m
+///   * p = 2^fma(s, c, -M), or 2^fma(s, c, c*h - M), one operation before the
+///   exponential. Rounding c*m
 ///     shifts all exponents of a row alike, so alpha is built from the same M
 ///     and the shift cancels in O = acc / l.
 ///   * From |M| = 2^22 on, the shift itself (half a unit in M's last place)
@@ -30,6 +31,8 @@ public:
   /// (m', alpha) of the raised rows; the others keep m and have alpha = 1.
   std::pair<mlir::Value, mlir::Value> buildNewMax(mlir::Value blockMax,
                                                   mlir::Value raised);
+  /// How far a score may be above m.
+  float getSlack();
   /// 2^(c * (s - m')).
   mlir::Value buildProbs(mlir::Value newMax);
   /// l + rowsum(p), deferred: each part is scaled by alpha and added to alone.
@@ -39,11 +42,12 @@ public:
   mlir::Value buildShift(mlir::Value newMax);
   /// 2^(M - M'), exactly 1 where m' = m and 0 where m = -inf, for every row.
   mlir::Value buildAlpha(mlir::Value shift);
-  /// 2^fma(s, c, shift).
-  mlir::Value buildExponentials(mlir::Value scores, mlir::Value shift);
+  /// c*h - M' of every row: the shift, where there is no offset h.
+  mlir::Value buildStart(mlir::Value shift);
+  /// 2^fma(s, c, start).
+  mlir::Value buildExponentials(mlir::Value scores, mlir::Value start);
 
 private:
-  float getSlack();
   mlir::Value buildAlphaExponent(mlir::Value oldMax, mlir::Value newMax);
   mlir::scf::IfOp buildFarBranch(mlir::Value newMax, mlir::Value shift,
                                  mlir::Value isLarge);

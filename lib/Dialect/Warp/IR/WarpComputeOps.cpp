@@ -228,6 +228,10 @@ LogicalResult AnyAboveOp::verify() {
     return emitOpError("has one f32 limit a row, but the scores are ")
            << scores << " and the limits " << limits
            << "; use a rank-1 f32 fragment of the same rows";
+  if (auto floor = getFloorAttr(); floor && !(floor.getValueAsDouble() < 0))
+    return emitOpError("has a floor below 0, but it is ")
+           << floor.getValueAsDouble()
+           << "; compare the negated scores with a limit";
   return success();
 }
 

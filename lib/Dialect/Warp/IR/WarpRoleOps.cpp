@@ -91,6 +91,10 @@ LogicalResult RoleOp::verify() {
   return success();
 }
 
+LogicalResult GroupOp::verify() {
+  return verifyInRole(*this, RoleKind::Consumer);
+}
+
 LogicalResult TilesOp::verify() {
   Block &block = getBody().front();
   size_t carried = getInits().size();
@@ -169,6 +173,12 @@ LogicalResult ReceiveOp::verify() {
     return emitOpError("names a slot of its ring, but a slot is ")
            << slot << " and the result is " << getBuffer().getType()
            << "; use the slot's type";
+  if (failed(verifyStage(*this, getStage(), getPhase())))
+    return failure();
+  return verifyInRole(*this, RoleKind::Consumer);
+}
+
+LogicalResult SkipOp::verify() {
   if (failed(verifyStage(*this, getStage(), getPhase())))
     return failure();
   return verifyInRole(*this, RoleKind::Consumer);

@@ -9,6 +9,7 @@
 
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 
@@ -29,6 +30,8 @@ Value getUsedRing(Operation *op) {
     return send.getRing();
   if (auto receive = dyn_cast<ReceiveOp>(op))
     return receive.getRing();
+  if (auto skip = dyn_cast<SkipOp>(op))
+    return skip.getRing();
   return {};
 }
 
@@ -67,14 +70,11 @@ private:
 
 void StageAssigner::runUse(Operation *op, Value ring, Stages &stages) {
   Stage &stage = stages[ring];
-  if (auto send = dyn_cast<SendOp>(op)) {
-    send.getStageMutable().assign(stage.stage);
-    send.getPhaseMutable().assign(stage.phase);
-  } else {
-    auto receive = cast<ReceiveOp>(op);
-    receive.getStageMutable().assign(stage.stage);
-    receive.getPhaseMutable().assign(stage.phase);
-  }
+  llvm::TypeSwitch<Operation *>(op).Case<SendOp, ReceiveOp, SkipOp>(
+      [&](auto use) {
+        use.getStageMutable().assign(stage.stage);
+        use.getPhaseMutable().assign(stage.phase);
+      });
   OpBuilder b(op);
   b.setInsertionPointAfter(op);
   auto next = AdvanceOp::create(b, op->getLoc(), stage.stage, stage.phase,

@@ -12,6 +12,11 @@ namespace flashc::warp {
 
 namespace {
 
+/// A loop that lets the other groups' blocks pass.
+bool skipsBlocks(scf::ForOp loop) {
+  return !loop.getBody()->getOps<SkipOp>().empty();
+}
+
 /// Frames the products of a loop's body that are started before its first
 /// settle.
 void order(scf::ForOp loop) {
@@ -24,8 +29,14 @@ void order(scf::ForOp loop) {
     first = first ? first : &op;
     last = &op;
   }
-  if (!first)
+  if (!first && !skipsBlocks(loop))
     return;
+  if (!first) { // the others wait for every group's turn
+    auto b = OpBuilder::atBlockBegin(loop.getBody());
+    AwaitTurnOp::create(b, loop.getLoc());
+    PassTurnOp::create(b, loop.getLoc());
+    return;
+  }
   OpBuilder b(first);
   AwaitTurnOp::create(b, first->getLoc());
   b.setInsertionPointAfter(last);

@@ -21,17 +21,24 @@ namespace {
 constexpr int64_t kMaxFixedTrips = 64;
 
 bool isProtocol(Operation *op) {
-  return isa<SendOp, ReceiveOp, ReleaseOp, WgmmaOp, SettleOp, AwaitTurnOp,
-             PassTurnOp, EmitOp, StoreOp, TilesOp>(op);
+  return isa<SendOp, ReceiveOp, SkipOp, ReleaseOp, WgmmaOp, SettleOp,
+             AwaitTurnOp, PassTurnOp, EmitOp, StoreOp, TilesOp>(op);
 }
 
-bool takesSlots(Operation *op) { return isa<SendOp, ReceiveOp, TilesOp>(op); }
+bool takesSlots(Operation *op) {
+  return isa<SendOp, ReceiveOp, SkipOp, TilesOp>(op);
+}
 
 bool holds(Operation *root, bool (*isWanted)(Operation *)) {
   WalkResult result = root->walk([&](Operation *op) {
     return isWanted(op) ? WalkResult::interrupt() : WalkResult::advance();
   });
   return result.wasInterrupted();
+}
+
+bool skips(Operation *op) {
+  return isa<scf::ForOp>(op) &&
+         !op->getRegion(0).front().getOps<SkipOp>().empty();
 }
 
 std::optional<int64_t> getConstant(Value value) {
@@ -124,6 +131,7 @@ LogicalResult RoleCompiler::addBlock(Block &block) {
 LogicalResult RoleCompiler::addOp(Operation *op) {
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
       .Case([&](SendOp send) { return addUse(Kind::Send, send); })
+      .Case([&](SkipOp skip) { return addUse(Kind::Skip, skip); })
       .Case([&](ReceiveOp receive) { return addUse(Kind::Receive, receive); })
       .Case([&](WgmmaOp product) { return addProduct(product); })
       .Case([&](ReleaseOp release) {
@@ -211,7 +219,8 @@ LogicalResult RoleCompiler::addLoop(Operation *op, ValueRange inits,
                                     ValueRange arguments) {
   bool isShared = holds(op, takesSlots);
   int64_t number = program.loops.size();
-  program.loops.push_back({op, nesting, isShared, getFixedTrips(op), op});
+  program.loops.push_back(
+      {op, nesting, isShared, skips(op), getFixedTrips(op), op});
   addCopy(op, inits, arguments);
   size_t enter = program.code.size();
   add(Kind::Enter, op, {}, {}, number);

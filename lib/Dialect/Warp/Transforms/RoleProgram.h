@@ -20,6 +20,7 @@ struct Instruction {
   enum class Kind {
     Send,    // in: stage, phase; number: the ring
     Receive, // in: stage, phase; out: the buffer; number: the ring
+    Skip,    // in: stage, phase; number: the ring
     Release, // in: the buffer
     Read,    // in: buffers
     Write,   // in: the buffer
@@ -48,6 +49,9 @@ struct RoleLoop {
   /// Does it send or receive, or hand out tiles? Then the other role has its
   /// like.
   bool isShared;
+  /// Does it let blocks pass that other groups read? Then it stands for trips
+  /// of the producer's other loops.
+  bool skips;
   /// The trip count, where it is no choice.
   std::optional<int64_t> fixed;
   /// The loop whose choice it follows: itself, or its like.

@@ -55,9 +55,40 @@ void RoleRun::start(const Trips &choice) {
     agent = std::move(fresh);
     agent.registers = agent.program->registers;
     agent.tripsLeft.assign(agent.program->loops.size(), 0);
+    countTrips(agent);
     agent.position.assign(rings.size(), 0);
     agent.slots.assign(numSlots, {});
     agent.products.clear();
+  }
+}
+
+/// Where groups skip blocks, all take as many together as the producer sends,
+/// each in other parts: group g's n-th loop has the trips of the choice's loop
+/// n + g, and the producer's first loop those of the loops that skip, too.
+void RoleRun::countTrips(Agent &agent) {
+  const std::vector<RoleLoop> &consumer = agents.back().program->loops;
+  SmallVector<int64_t> dealt;
+  int64_t skipped = 0;
+  bool isDealt = llvm::any_of(consumer, [](auto &loop) { return loop.skips; });
+  auto isOneOf = [](const RoleLoop &loop) {
+    return loop.isShared && !loop.fixed;
+  };
+  for (const RoleLoop &loop : consumer)
+    if (isDealt && isOneOf(loop)) {
+      dealt.push_back(trips->lookup(loop.op));
+      skipped += loop.skips ? dealt.back() : 0;
+    }
+  size_t next = std::max<int64_t>(agent.group, 0);
+  agent.trips.clear();
+  for (const RoleLoop &loop : agent.program->loops) {
+    int64_t count = loop.fixed ? *loop.fixed : trips->lookup(loop.choice);
+    if (isDealt && isOneOf(loop)) {
+      if (agent.group < 0)
+        count += std::exchange(skipped, 0);
+      else
+        count = dealt[next++ % dealt.size()];
+    }
+    agent.trips.push_back(count);
   }
 }
 
@@ -76,6 +107,8 @@ RoleRun::Outcome RoleRun::step(Agent &agent) {
     return finish(send(agent, next));
   case Kind::Receive:
     return finish(receive(agent, next));
+  case Kind::Skip:
+    return finish(skip(agent, next));
   case Kind::Release:
     return check(release(agent, next));
   case Kind::Read:
@@ -127,8 +160,7 @@ void RoleRun::copy(Agent &agent, const Instruction &next) {
 void RoleRun::repeat(Agent &agent, const Instruction &next) {
   int64_t &left = agent.tripsLeft[next.number];
   if (next.kind == Instruction::Kind::Enter) {
-    const RoleLoop &loop = agent.program->loops[next.number];
-    left = loop.fixed ? *loop.fixed : trips->lookup(loop.choice);
+    left = agent.trips[next.number];
     agent.pc = left > 0 ? agent.pc + 1 : next.target;
     return;
   }
@@ -160,7 +192,7 @@ std::string RoleRun::describeWait(const Agent &agent) const {
   int64_t use = agent.position[next.number];
   std::string slot =
       "for slot " + std::to_string(use % rings[next.number].depth);
-  if (next.kind == Kind::Receive)
+  if (next.kind == Kind::Receive || next.kind == Kind::Skip)
     return slot + " to be filled";
   return slot + " to be released by " +
          getName(getReaderOf(next.number, use, agent.part));

@@ -43,10 +43,11 @@ private:
     const RoleProgram *program;
     int64_t group; // -1 for the producer
     size_t pc = 0;
-    std::vector<int64_t> registers = {}, tripsLeft = {};
-    std::vector<int64_t> position = {}; // of each ring's next use
-    int64_t part = 0;                   // of the send under way, its next copy
-    std::vector<Slot> slots = {};       // of all rings
+    std::vector<int64_t> registers = {};
+    std::vector<int64_t> trips = {}, tripsLeft = {}; // of its loops
+    std::vector<int64_t> position = {};              // of each ring's next use
+    int64_t part = 0;             // of the send under way, its next copy
+    std::vector<Slot> slots = {}; // of all rings
     std::vector<mlir::Operation *> products = {}; // in order of issue
     int64_t complete = 0;                         // how many of these are
     int64_t turnsAwaited = 0, turnsPassed = 0;
@@ -58,6 +59,7 @@ private:
 
   // Running (RoleRun.cpp).
   void start(const Trips &trips);
+  void countTrips(Agent &agent);
   Outcome step(Agent &agent);
   void copy(Agent &agent, const Instruction &next);
   void repeat(Agent &agent, const Instruction &next);
@@ -69,6 +71,7 @@ private:
   mlir::LogicalResult checkPosition(Agent &agent, const Instruction &next);
   Outcome send(Agent &agent, const Instruction &next);
   Outcome receive(Agent &agent, const Instruction &next);
+  Outcome skip(Agent &agent, const Instruction &next);
   mlir::LogicalResult release(Agent &agent, const Instruction &next);
   mlir::LogicalResult read(Agent &agent, mlir::Operation *op, int64_t buffer);
   mlir::LogicalResult write(Agent &agent, const Instruction &next);

@@ -81,6 +81,18 @@ RoleRun::Outcome RoleRun::receive(Agent &agent, const Instruction &next) {
   return Outcome::Done;
 }
 
+/// Received and given back at once.
+RoleRun::Outcome RoleRun::skip(Agent &agent, const Instruction &next) {
+  if (failed(checkPosition(agent, next)))
+    return Outcome::Failed;
+  const Ring &ring = rings[next.number];
+  int64_t &use = agent.position[next.number];
+  if (ring.sent[ring.parts > 1 ? agent.group : 0] <= use)
+    return Outcome::Blocked;
+  ++agent.slots[getSlot(next.number, use++)].releases;
+  return Outcome::Done;
+}
+
 /// The group holds the buffer; `what` it does with it otherwise is an error.
 LogicalResult RoleRun::checkHeld(Agent &agent, Operation *op, int64_t buffer,
                                  StringRef what) {

@@ -55,7 +55,7 @@ static LogicalResult matchLoops(RoleProgram &producer, RoleProgram &consumer) {
   auto getShared = [](RoleProgram &program) {
     SmallVector<RoleLoop *> loops;
     for (RoleLoop &loop : program.loops)
-      if (loop.isShared)
+      if (loop.isShared && !loop.skips)
         loops.push_back(&loop);
     return loops;
   };

@@ -44,6 +44,32 @@ func.func @factors(%q: tensor<1x8x4x64xf16>, %k: tensor<1x8x4x64xf16>, %v: tenso
 
 // -----
 
+// What is subtracted is added: with minus the slope, the one factor that is the
+// same for a head.
+// CHECK-LABEL: func.func @subtracted(
+// CHECK:         ^bb0(%[[S:.+]]: f32,
+// CHECK:         %[[SLOPE:.+]] = tensor.extract
+// CHECK:         %[[A:.+]] = math.absf
+// CHECK:         %[[MINUS:.+]] = arith.negf %[[SLOPE]] : f32
+// CHECK:         %[[R:.+]] = math.fma %[[MINUS]], %[[A]], %[[S]] : f32
+// CHECK:         attn.yield %[[R]]
+func.func @subtracted(%q: tensor<1x8x4x64xf16>, %k: tensor<1x8x4x64xf16>, %v: tensor<1x8x4x64xf16>, %slopes: tensor<4xf32>) -> tensor<1x8x4x64xf16> {
+  %o, %lse = attn.forward %q, %k, %v captures(%slopes : tensor<4xf32>) : tensor<1x8x4x64xf16>, tensor<1x8x4x64xf16>, tensor<1x8x4x64xf16> -> (tensor<1x8x4x64xf16>, tensor<1x4x8xf32>) {
+  ^bb0(%s: f32, %b: index, %h: index, %i: index, %j: index, %m: tensor<4xf32>):
+    %slope = tensor.extract %m[%h] : tensor<4xf32>
+    %d = arith.subi %j, %i : index
+    %di = arith.index_cast %d : index to i32
+    %df = arith.sitofp %di : i32 to f32
+    %a = math.absf %df : f32
+    %bias = arith.mulf %a, %slope : f32
+    %r = arith.subf %s, %bias : f32
+    attn.yield %r : f32
+  }
+  return %o : tensor<1x8x4x64xf16>
+}
+
+// -----
+
 // CHECK-LABEL: func.func @alibi(
 // CHECK:         %[[D:.+]] = arith.sitofp
 // CHECK:         %[[R:.+]] = math.fma %{{.+}}, %[[D]], %{{.+}} : f32

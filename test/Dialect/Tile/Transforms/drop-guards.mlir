@@ -2,7 +2,7 @@
 
 #plain = #tile.schedule<q = 64, kv = 64, stages = 1, warps = 4, q_in_registers = false, sram = 65536>
 #roles = #tile.schedule<q = 64, kv = 64, stages = 1, warps = 4, q_in_registers = false, sram = 65536, roles = <
-    groups = 1, producer = 32, consumer = 240, overlap = true, turns = false, rescale = lazy, apart = true, ahead = false>>
+    groups = 1, producer = 32, consumer = 240, overlap = true, turns = false, rescale = lazy, apart = true, ahead = false, skip = false>>
 
 // CHECK-LABEL: tile.kernel @roles(
 // CHECK:         tile.dot %{{.+}}, %{{.+}} acc(%{{.+}}) : tensor<64x64xf16>

@@ -1,7 +1,7 @@
 // RUN: flashc-opt %s --tile-expand-softmax --canonicalize --cse --split-input-file | FileCheck %s
 
 #s = #tile.schedule<q = 64, kv = 64, stages = 1, warps = 4, q_in_registers = false, sram = 65536, roles = <
-    groups = 1, producer = 32, consumer = 240, overlap = true, turns = false, rescale = always, apart = true, ahead = false>>
+    groups = 1, producer = 32, consumer = 240, overlap = true, turns = false, rescale = always, apart = true, ahead = false, skip = false>>
 
 // The maximum is followed exactly and nothing is under a branch. A row whose
 // exponents are too large for that comes out as NaN.
@@ -77,7 +77,7 @@ tile.kernel @always(%q: memref<?x?x?x64xf16>, %out: memref<?x?x?xf32> {tile.outp
 // -----
 
 #s = #tile.schedule<q = 64, kv = 64, stages = 1, warps = 4, q_in_registers = false, sram = 65536, roles = <
-    groups = 1, producer = 32, consumer = 240, overlap = true, turns = false, rescale = late, apart = true, ahead = false>>
+    groups = 1, producer = 32, consumer = 240, overlap = true, turns = false, rescale = late, apart = true, ahead = false, skip = false>>
 
 // The maximum lags; the accumulator's product is under a branch in its place.
 // CHECK-LABEL: tile.kernel @late(
@@ -146,7 +146,7 @@ tile.kernel @late(%q: memref<?x?x?x64xf16>, %out: memref<?x?x?xf32> {tile.output
 // -----
 
 #s = #tile.schedule<q = 64, kv = 64, stages = 1, warps = 4, q_in_registers = false, sram = 65536, roles = <
-    groups = 1, producer = 32, consumer = 240, overlap = true, turns = false, rescale = lazy, apart = true, ahead = false>>
+    groups = 1, producer = 32, consumer = 240, overlap = true, turns = false, rescale = lazy, apart = true, ahead = false, skip = false>>
 
 // As elsewhere, but for the branch for large exponents.
 // CHECK-LABEL: tile.kernel @lazy(
@@ -193,7 +193,7 @@ tile.kernel @lazy(%q: memref<?x?x?x64xf16>, %out: memref<?x?x?xf32> {tile.output
 // -----
 
 #s = #tile.schedule<q = 64, kv = 64, stages = 1, warps = 4, q_in_registers = false, sram = 65536, roles = <
-    groups = 1, producer = 32, consumer = 240, overlap = true, turns = false, rescale = test, apart = true, ahead = false>>
+    groups = 1, producer = 32, consumer = 240, overlap = true, turns = false, rescale = test, apart = true, ahead = false, skip = false>>
 
 // The maximum is found in the branch alone; what is tested first is whether a score is above m + 8 / 0.25.
 // CHECK-LABEL: tile.kernel @test(
@@ -241,7 +241,7 @@ tile.kernel @test(%q: memref<?x?x?x64xf16>, %out: memref<?x?x?xf32> {tile.output
 // -----
 
 #s = #tile.schedule<q = 64, kv = 64, stages = 1, warps = 4, q_in_registers = false, sram = 65536, roles = <
-    groups = 1, producer = 32, consumer = 240, overlap = true, turns = false, rescale = lazy, apart = true, ahead = false>>
+    groups = 1, producer = 32, consumer = 240, overlap = true, turns = false, rescale = lazy, apart = true, ahead = false, skip = false>>
 
 // A first block has no maximum to raise and no sum to scale.
 // CHECK-LABEL: tile.kernel @first(

@@ -24,7 +24,7 @@ func.func @stays_lazy(%s: tensor<64x128xf32>, %m: tensor<64xf32>, %l: tensor<64x
 }
 
 #s = #tile.schedule<q = 64, kv = 64, stages = 1, warps = 4, q_in_registers = false, sram = 65536, roles = <
-    groups = 1, producer = 32, consumer = 240, overlap = true, turns = false, rescale = always, apart = true, ahead = false>>
+    groups = 1, producer = 32, consumer = 240, overlap = true, turns = false, rescale = always, apart = true, ahead = false, skip = false>>
 
 // Roles that say `always` have no slack.
 // CHECK-LABEL: tile.kernel @stays_exact(

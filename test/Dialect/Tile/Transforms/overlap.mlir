@@ -1,7 +1,7 @@
 // RUN: flashc-opt %s --tile-overlap --canonicalize --cse --split-input-file --verify-diagnostics | FileCheck %s
 
 #s = #tile.schedule<q = 64, kv = 64, stages = 1, warps = 4, q_in_registers = false, sram = 65536, roles = <
-    groups = 1, producer = 32, consumer = 240, overlap = true, turns = false, rescale = lazy, apart = true, ahead = false>>
+    groups = 1, producer = 32, consumer = 240, overlap = true, turns = false, rescale = lazy, apart = true, ahead = false, skip = false>>
 #mask = affine_set<(i, j)[sk] : (i - j >= 0, sk - 1 - j >= 0)>
 
 // Full blocks, then masked ones. Block 0 is masked if it is not a full one, Q comes behind
@@ -106,7 +106,7 @@ tile.kernel @causal(%q: memref<?x?x?x64xf16>, %k: memref<?x?x?x64xf16>, %v: memr
 // -----
 
 #s = #tile.schedule<q = 64, kv = 64, stages = 1, warps = 4, q_in_registers = false, sram = 65536, roles = <
-    groups = 1, producer = 32, consumer = 240, overlap = true, turns = false, rescale = lazy, apart = true, ahead = false>>
+    groups = 1, producer = 32, consumer = 240, overlap = true, turns = false, rescale = lazy, apart = true, ahead = false, skip = false>>
 #mask = affine_set<(i, j)[sk] : (i - j >= 0, sk - 1 - j >= 0)>
 
 // One loop from a block that is not known; the captured bias may be empty where
@@ -182,7 +182,7 @@ tile.kernel @window_with_bias(%q: memref<?x?x?x64xf16>, %k: memref<?x?x?x64xf16>
 // -----
 
 #s = #tile.schedule<q = 64, kv = 64, stages = 1, warps = 4, q_in_registers = false, sram = 65536, roles = <
-    groups = 1, producer = 32, consumer = 240, overlap = true, turns = false, rescale = lazy, apart = true, ahead = false>>
+    groups = 1, producer = 32, consumer = 240, overlap = true, turns = false, rescale = lazy, apart = true, ahead = false, skip = false>>
 #mask = affine_set<(i, j)[sk] : (i - j >= 0, sk - 1 - j >= 0)>
 
 // Without a mask there must be a block for certain.
@@ -232,7 +232,7 @@ tile.kernel @three_full_blocks(%q: memref<?x?x?x64xf16>, %k: memref<?x?x?x64xf16
 // -----
 
 #s = #tile.schedule<q = 64, kv = 64, stages = 1, warps = 4, q_in_registers = false, sram = 65536, roles = <
-    groups = 1, producer = 32, consumer = 240, overlap = true, turns = false, rescale = lazy, apart = true, ahead = false>>
+    groups = 1, producer = 32, consumer = 240, overlap = true, turns = false, rescale = lazy, apart = true, ahead = false, skip = false>>
 #mask = affine_set<(i, j)[sk] : (i - j >= 0, sk - 1 - j >= 0)>
 
 // CHECK-LABEL: tile.kernel @perhaps_empty(
@@ -285,7 +285,7 @@ tile.kernel @perhaps_empty(%q: memref<?x?x?x64xf16>, %k: memref<?x?x?x64xf16>, %
 // -----
 
 #s = #tile.schedule<q = 64, kv = 64, stages = 1, warps = 4, q_in_registers = false, sram = 65536, roles = <
-    groups = 1, producer = 32, consumer = 240, overlap = true, turns = false, rescale = lazy, apart = true, ahead = false>>
+    groups = 1, producer = 32, consumer = 240, overlap = true, turns = false, rescale = lazy, apart = true, ahead = false, skip = false>>
 #mask = affine_set<(i, j)[sk] : (i - j >= 0, sk - 1 - j >= 0)>
 
 // CHECK-LABEL: tile.kernel @not_a_stream(
@@ -335,7 +335,7 @@ tile.kernel @not_a_stream(%q: memref<?x?x?x64xf16>, %k: memref<?x?x?x64xf16>, %v
 // -----
 
 #s = #tile.schedule<q = 64, kv = 64, stages = 1, warps = 4, q_in_registers = false, sram = 65536, roles = <
-    groups = 1, producer = 32, consumer = 240, overlap = false, turns = false, rescale = lazy, apart = true, ahead = false>>
+    groups = 1, producer = 32, consumer = 240, overlap = false, turns = false, rescale = lazy, apart = true, ahead = false, skip = false>>
 #mask = affine_set<(i, j)[sk] : (i - j >= 0, sk - 1 - j >= 0)>
 
 // CHECK-LABEL: tile.kernel @not_asked_for(
@@ -371,6 +371,73 @@ tile.kernel @not_asked_for(%q: memref<?x?x?x64xf16>, %k: memref<?x?x?x64xf16>, %
       tile.yield %y : f16
     }
     %vt = tile.next %vs[%j] : !tile.stream<64x64xf16> -> tensor<64x64xf16>
+    %acc2 = tile.dot %ph, %vt acc(%acc1) : tensor<64x64xf16>, tensor<64x64xf16> -> tensor<64x64xf32>
+    scf.yield %acc2, %m1, %l1 : tensor<64x64xf32>, tensor<64xf32>, tensor<64xf32>
+  }
+  %o, %lse = tile.finish %r#0, %r#1, %r#2 base(two) scale(0.18) : tensor<64x64xf32>, tensor<64xf32>
+  %oh = tile.map ins(%o : tensor<64x64xf32>) -> tensor<64x64xf16> {
+  ^bb0(%x: f32):
+    %y = arith.truncf %x : f32 to f16
+    tile.yield %y : f16
+  }
+  tile.store %oh, %out[%b, %h, %i0] : tensor<64x64xf16>, memref<?x?x?x64xf16>
+  tile.return
+}
+
+// -----
+
+#s = #tile.schedule<q = 64, kv = 64, stages = 1, warps = 4, q_in_registers = false, sram = 65536, roles = <
+    groups = 1, producer = 32, consumer = 240, overlap = true, turns = false, rescale = lazy, apart = true, ahead = false, skip = false>>
+#mask = affine_set<(i, j)[sk] : (i - j >= 0, sk - 1 - j >= 0)>
+
+// Block numbers that go by j in another order: K of block j, V of the one before.
+// CHECK-LABEL: tile.kernel @another_order(
+// CHECK:         %[[HI:.+]] = arith.divui
+// CHECK:         %[[KS:.+]] = tile.stream
+// CHECK:         %[[VS:.+]] = tile.stream
+// CHECK:         tile.next %[[KS]][%[[HI]]]
+// CHECK:         scf.for %[[J:[a-z0-9]+]] =
+// CHECK:           %[[AT:.+]] = arith.subi %[[HI]], %[[J]] : index
+// CHECK:           tile.next %[[KS]][%[[AT]]]
+// CHECK:           %[[J1:.+]] = arith.subi %[[J]],
+// CHECK:           %[[BEFORE:.+]] = arith.subi %[[HI]], %[[J1]] : index
+// CHECK:           tile.next %[[VS]][%[[BEFORE]]]
+// CHECK:           %[[J0:.+]] = arith.muli %[[AT]],
+// CHECK:           tile.mask %{{.+}} at(%{{.+}}, %[[J0]])
+// CHECK:         %[[END:.+]] = arith.subi %{{.+}}, %{{.+}} : index
+// CHECK:         %[[LAST:.+]] = arith.subi %[[HI]], %[[END]] : index
+// CHECK:         tile.next %[[VS]][%[[LAST]]]
+tile.kernel @another_order(%q: memref<?x?x?x64xf16>, %k: memref<?x?x?x64xf16>, %v: memref<?x?x?x64xf16>, %out: memref<?x?x?x64xf16> {tile.output}) attributes {schedule = #s} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %c3 = arith.constant 3 : index
+  %c64 = arith.constant 64 : index
+  %zero = arith.constant dense<0.0> : tensor<64x64xf32>
+  %no_max = arith.constant dense<0xFF800000> : tensor<64xf32>
+  %no_sum = arith.constant dense<0.0> : tensor<64xf32>
+  %b, %h, %i = tile.program
+  %i0 = arith.muli %i, %c64 : index
+  %n = memref.dim %k, %c2 : memref<?x?x?x64xf16>
+  %hi = arith.divui %n, %c64 : index
+  %mid = arith.divui %hi, %c2 : index
+  %qt = tile.load %q[%b, %h, %i0] : memref<?x?x?x64xf16> -> tensor<64x64xf16>
+  %ks = tile.stream %k[%b, %h] blocks(%c0 to %hi) : memref<?x?x?x64xf16> -> !tile.stream<64x64xf16>
+  %vs = tile.stream %v[%b, %h] blocks(%c0 to %hi) : memref<?x?x?x64xf16> -> !tile.stream<64x64xf16>
+  %r:3 = scf.for %j = %c0 to %hi step %c1 iter_args(%acc = %zero, %m = %no_max, %l = %no_sum) -> (tensor<64x64xf32>, tensor<64xf32>, tensor<64xf32>) {
+    %at = arith.subi %hi, %j : index
+    %kt = tile.next %ks[%at] : !tile.stream<64x64xf16> -> tensor<64x64xf16>
+    %s0 = tile.dot %qt, %kt acc(%zero) transpose_b : tensor<64x64xf16>, tensor<64x64xf16> -> tensor<64x64xf32>
+    %j0 = arith.muli %at, %c64 : index
+    %s1 = tile.mask %s0 at(%i0, %j0) symbols(%n) sets([#mask]) : tensor<64x64xf32>
+    %p, %m1, %l1, %alpha = tile.softmax_update %s1, %m, %l base(two) scale(0.18) lazy(8.0) : tensor<64x64xf32>, tensor<64xf32>
+    %acc1 = tile.rescale %acc by %alpha : tensor<64x64xf32>, tensor<64xf32>
+    %ph = tile.map ins(%p : tensor<64x64xf32>) -> tensor<64x64xf16> {
+    ^bb0(%x: f32):
+      %y = arith.truncf %x : f32 to f16
+      tile.yield %y : f16
+    }
+    %vt = tile.next %vs[%at] : !tile.stream<64x64xf16> -> tensor<64x64xf16>
     %acc2 = tile.dot %ph, %vt acc(%acc1) : tensor<64x64xf16>, tensor<64x64xf16> -> tensor<64x64xf32>
     scf.yield %acc2, %m1, %l1 : tensor<64x64xf32>, tensor<64xf32>, tensor<64xf32>
   }

@@ -300,3 +300,89 @@ tile.kernel @reads_its_bounds(%q: memref<?x?x?x16xf32>, %k: memref<?x?x?x16xf32>
   tile.store %r, %o[%b, %h, %i0] : tensor<32x16xf32>, memref<?x?x?x16xf32>
   tile.return
 }
+
+// -----
+
+#roles = #tile.roles<groups = 2, producer = 32, consumer = 232, overlap = false, turns = false, rescale = test, apart = true, ahead = false, skip = true>
+#s = #tile.schedule<q = 128, kv = 64, stages = 2, warps = 8, q_in_registers = false, sram = 232448, roles = #roles>
+
+// Groups that skip: the loops are those of each group's own rows, kept inside of the blocks that the tile's rows see. Without keys for
+// its rows a group has none of the tile's last block.
+// CHECK-LABEL: tile.kernel @own_blocks(
+// CHECK-DAG:     %[[C0:.+]] = arith.constant 0 : index
+// CHECK-DAG:     %[[C1:.+]] = arith.constant 1 : index
+// CHECK-DAG:     %[[C128:.+]] = arith.constant 128 : index
+// CHECK:         %[[I0:.+]] = arith.muli %{{.+}}, %[[C128]]
+// CHECK-DAG:     %[[SQ:.+]] = memref.dim %arg0
+// CHECK:         %[[ALL:.+]] = arith.addi %[[I0]], %[[C128]]
+// CHECK:         arith.minsi %[[ALL]], %[[SQ]]
+// CHECK:         %[[FIRST:.+]], %[[END:.+]] = tile.own_rows %[[I0]]
+// CHECK:         %[[EXISTS:.+]] = arith.minsi %[[END]], %[[SQ]]
+// CHECK:         arith.addi %[[EXISTS]], %{{.+}}
+// CHECK:         arith.addi %[[FIRST]], %{{.+}}
+// CHECK:         %[[KEYS:.+]] = arith.maxsi %{{.+}}, %[[C0]]
+// CHECK-NEXT:    %[[BLOCKS:.+]] = arith.divui %[[KEYS]], %{{.+}}
+// CHECK-NEXT:    %[[TO:.+]] = arith.maxsi %[[BLOCKS]], %[[C0]]
+// CHECK-NEXT:    %[[FULL:.+]] = arith.minsi %[[TO]], %[[HI:.+]] : index
+// CHECK-NEXT:    %[[KEPT:.+]] = arith.maxsi %{{.+}}, %[[C0]]
+// CHECK-NEXT:    %[[OWN:.+]] = arith.minsi %[[KEPT]], %[[HI]] : index
+// CHECK:         scf.for %{{.+}} = %[[C0]] to %[[FULL]] step
+// CHECK:         scf.for %{{.+}} = %[[FULL]] to %[[OWN]] step
+// CHECK-NOT:     scf.for
+tile.kernel @own_blocks(%q: memref<?x?x?x64xf16>, %k: memref<?x?x?x64xf16>, %o: memref<?x?x?x64xf32> {tile.output}) attributes {schedule = #s} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %c63 = arith.constant 63 : index
+  %c64 = arith.constant 64 : index
+  %c128 = arith.constant 128 : index
+  %zero = arith.constant dense<0.0> : tensor<128x64xf32>
+  %x = arith.constant dense<2.0> : tensor<64x64xf32>
+  %b, %h, %i = tile.program
+  %i0 = arith.muli %i, %c128 : index
+  %sq = memref.dim %q, %c2 : memref<?x?x?x64xf16>
+  %sk = memref.dim %k, %c2 : memref<?x?x?x64xf16>
+  %up = arith.addi %sk, %c63 : index
+  %n = arith.divui %up, %c64 : index
+  %r = scf.for %j = %c0 to %n step %c1 iter_args(%s = %zero) -> tensor<128x64xf32> {
+    %j0 = arith.muli %j, %c64 : index
+    %d = tile.dot %s, %x acc(%s) : tensor<128x64xf32>, tensor<64x64xf32> -> tensor<128x64xf32>
+    %s1 = tile.mask %d at(%i0, %j0) symbols(%sq, %sk)
+        sets([affine_set<(i, j)[sq, sk] : (i + sk - sq - j >= 0, sk - 1 - j >= 0)>]) : tensor<128x64xf32>
+    scf.yield %s1 : tensor<128x64xf32>
+  }
+  tile.store %r, %o[%b, %h, %i0] : tensor<128x64xf32>, memref<?x?x?x64xf32>
+  tile.return
+}
+
+// -----
+
+#roles = #tile.roles<groups = 2, producer = 32, consumer = 232, overlap = false, turns = false, rescale = test, apart = true, ahead = false, skip = true>
+#s = #tile.schedule<q = 128, kv = 64, stages = 2, warps = 8, q_in_registers = false, sram = 232448, roles = #roles>
+
+// All rows see the same blocks, so there is nothing to skip.
+// CHECK-LABEL: tile.kernel @same_blocks(
+// CHECK-NOT:     tile.own_rows
+// CHECK:         tile.return
+tile.kernel @same_blocks(%q: memref<?x?x?x64xf16>, %k: memref<?x?x?x64xf16>, %o: memref<?x?x?x64xf32> {tile.output}) attributes {schedule = #s} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %c63 = arith.constant 63 : index
+  %c64 = arith.constant 64 : index
+  %c128 = arith.constant 128 : index
+  %zero = arith.constant dense<0.0> : tensor<128x64xf32>
+  %b, %h, %i = tile.program
+  %i0 = arith.muli %i, %c128 : index
+  %sk = memref.dim %k, %c2 : memref<?x?x?x64xf16>
+  %up = arith.addi %sk, %c63 : index
+  %n = arith.divui %up, %c64 : index
+  %r = scf.for %j = %c0 to %n step %c1 iter_args(%s = %zero) -> tensor<128x64xf32> {
+    %j0 = arith.muli %j, %c64 : index
+    %s1 = tile.mask %s at(%i0, %j0) symbols(%sk)
+        sets([affine_set<(i, j)[sk] : (sk - 1 - j >= 0)>]) : tensor<128x64xf32>
+    scf.yield %s1 : tensor<128x64xf32>
+  }
+  tile.store %r, %o[%b, %h, %i0] : tensor<128x64xf32>, memref<?x?x?x64xf32>
+  tile.return
+}

@@ -46,6 +46,28 @@ warp.kernel @turns(%q: !view, %lo: index, %hi: index) attributes {q_block = 128 
 // -----
 
 !view = memref<?x?x?x64xf16, strided<[?, ?, ?, 1], offset: ?>>
+
+// The other groups wait for this one's turn where it lets blocks pass, too.
+// CHECK-LABEL: warp.kernel @skips(
+// CHECK:         scf.for
+// CHECK-NEXT:      warp.await_turn
+// CHECK-NEXT:      warp.pass_turn
+// CHECK-NEXT:      warp.skip
+// CHECK-NEXT:    }
+warp.kernel @skips(%q: !view, %lo: index, %hi: index) attributes {q_block = 128 : i64, warps = 8 : i64, groups = 2 : i64, turns} {
+  %c1 = arith.constant 1 : index
+  %kr = warp.ring : !warp.ring<64x64xf16, 64, depth = 2>
+  warp.role consumer registers(240) {
+    scf.for %j = %lo to %hi step %c1 {
+      warp.skip %kr : !warp.ring<64x64xf16, 64, depth = 2>
+    }
+  }
+  warp.return
+}
+
+// -----
+
+!view = memref<?x?x?x64xf16, strided<[?, ?, ?, 1], offset: ?>>
 !slot = !warp.buffer<64x64xf16, 64>
 !p = !warp.fragment<128x64xf16>
 !acc = !warp.fragment<128x64xf32>

@@ -1231,3 +1231,160 @@ warp.kernel @turn_never_passed(%x: !view) attributes {q_block = 64 : i64, warps 
   }
   warp.return
 }
+
+// -----
+
+!view = memref<?x?x?x64xf16, strided<[?, ?, ?, 1], offset: ?>>
+!one = !warp.ring<64x64xf16, 64, depth = 1>
+!slot = !warp.buffer<64x64xf16, 64>
+!acc = !warp.fragment<128x64xf32>
+// Each group lets blocks pass that only the other one reads: how many differs from group to group, and all of them together are what
+// is sent. Those in turns pass theirs.
+warp.kernel @skips(%x: !view, %lo: index, %hi: index) attributes {q_block = 128 : i64, warps = 8 : i64, groups = 2 : i64} {
+  %c1 = arith.constant 1 : index
+  %r = warp.ring : !one
+  warp.role producer registers(24) {
+    %s = arith.constant 0 : i32
+    %e:2 = scf.for %j = %lo to %hi step %c1 iter_args(%a0 = %s, %a1 = %s) -> (i32, i32) {
+      warp.send %x[%j, %j, %j] to %r at(%a0, %a1) : !view, !one
+      %b0, %b1 = warp.advance %a0, %a1 depth(1)
+      scf.yield %b0, %b1 : i32, i32
+    }
+  }
+  warp.role consumer registers(240) {
+    %s = arith.constant 0 : i32
+    %p = warp.fill 0.0 : f16 -> !warp.fragment<128x64xf16>
+    %g = warp.group
+    %begin:2 = scf.for %j = %lo to %g step %c1 iter_args(%a0 = %s, %a1 = %s) -> (i32, i32) {
+      warp.await_turn
+      warp.pass_turn
+      warp.skip %r at(%a0, %a1) : !one
+      %b0, %b1 = warp.advance %a0, %a1 depth(1)
+      scf.yield %b0, %b1 : i32, i32
+    }
+    %own:2 = scf.for %j = %g to %hi step %c1 iter_args(%a0 = %begin#0, %a1 = %begin#1) -> (i32, i32) {
+      %k = warp.receive %r at(%a0, %a1) : !one -> !slot
+      %b0, %b1 = warp.advance %a0, %a1 depth(1)
+      warp.await_turn
+      %t = warp.wgmma %p, %k transpose_b depth(64) : !warp.fragment<128x64xf16>, !slot -> !acc
+      warp.pass_turn
+      %t1 = warp.settle %t pending(0) : !acc
+      warp.release %k : !slot
+      scf.yield %b0, %b1 : i32, i32
+    }
+    %end:2 = scf.for %j = %g to %hi step %c1 iter_args(%a0 = %own#0, %a1 = %own#1) -> (i32, i32) {
+      warp.await_turn
+      warp.pass_turn
+      warp.skip %r at(%a0, %a1) : !one
+      %b0, %b1 = warp.advance %a0, %a1 depth(1)
+      scf.yield %b0, %b1 : i32, i32
+    }
+  }
+  warp.return
+}
+
+// -----
+
+!view = memref<?x?x?x64xf16, strided<[?, ?, ?, 1], offset: ?>>
+!one = !warp.ring<64x64xf16, 64, depth = 1>
+!slot = !warp.buffer<64x64xf16, 64>
+!acc = !warp.fragment<128x64xf32>
+// expected-note @+1 {{when the loops run}}
+warp.kernel @skips_without_turns(%x: !view, %lo: index, %hi: index) attributes {q_block = 128 : i64, warps = 8 : i64, groups = 2 : i64} {
+  %c1 = arith.constant 1 : index
+  %r = warp.ring : !one
+  // expected-note @+1 {{the producer is at its end}}
+  warp.role producer registers(24) {
+    %s = arith.constant 0 : i32
+    %e:2 = scf.for %j = %lo to %hi step %c1 iter_args(%a0 = %s, %a1 = %s) -> (i32, i32) {
+      warp.send %x[%j, %j, %j] to %r at(%a0, %a1) : !view, !one
+      %b0, %b1 = warp.advance %a0, %a1 depth(1)
+      scf.yield %b0, %b1 : i32, i32
+    }
+  }
+  // expected-note @+1 {{group 0 is at its end}}
+  warp.role consumer registers(240) {
+    %s = arith.constant 0 : i32
+    %p = warp.fill 0.0 : f16 -> !warp.fragment<128x64xf16>
+    %g = warp.group
+    %begin:2 = scf.for %j = %lo to %g step %c1 iter_args(%a0 = %s, %a1 = %s) -> (i32, i32) {
+      warp.skip %r at(%a0, %a1) : !one
+      %b0, %b1 = warp.advance %a0, %a1 depth(1)
+      scf.yield %b0, %b1 : i32, i32
+    }
+    %own:2 = scf.for %j = %g to %hi step %c1 iter_args(%a0 = %begin#0, %a1 = %begin#1) -> (i32, i32) {
+      %k = warp.receive %r at(%a0, %a1) : !one -> !slot
+      %b0, %b1 = warp.advance %a0, %a1 depth(1)
+      warp.await_turn
+      %t = warp.wgmma %p, %k transpose_b depth(64) : !warp.fragment<128x64xf16>, !slot -> !acc
+      warp.pass_turn
+      %t1 = warp.settle %t pending(0) : !acc
+      warp.release %k : !slot
+      scf.yield %b0, %b1 : i32, i32
+    }
+    %end:2 = scf.for %j = %g to %hi step %c1 iter_args(%a0 = %own#0, %a1 = %own#1) -> (i32, i32) {
+      // expected-error @+1 {{'warp.await_turn' op waits for ever, group 1 for group 0 to pass its turn, and no role can go on}}
+      warp.await_turn
+      warp.pass_turn
+      warp.skip %r at(%a0, %a1) : !one
+      %b0, %b1 = warp.advance %a0, %a1 depth(1)
+      scf.yield %b0, %b1 : i32, i32
+    }
+  }
+  warp.return
+}
+
+// -----
+
+!view = memref<?x?x?x64xf16, strided<[?, ?, ?, 1], offset: ?>>
+!one = !warp.ring<64x64xf16, 64, depth = 1>
+!slot = !warp.buffer<64x64xf16, 64>
+!acc = !warp.fragment<128x64xf32>
+// expected-note @+1 {{when the loops run}}
+warp.kernel @skips_too_few(%x: !view, %lo: index, %hi: index) attributes {q_block = 128 : i64, warps = 8 : i64, groups = 2 : i64} {
+  %c1 = arith.constant 1 : index
+  %r = warp.ring : !one
+  // expected-note @+1 {{the producer is at its end}}
+  warp.role producer registers(24) {
+    %s = arith.constant 0 : i32
+    %e:2 = scf.for %j = %lo to %hi step %c1 iter_args(%a0 = %s, %a1 = %s) -> (i32, i32) {
+      warp.send %x[%j, %j, %j] to %r at(%a0, %a1) : !view, !one
+      %b0, %b1 = warp.advance %a0, %a1 depth(1)
+      scf.yield %b0, %b1 : i32, i32
+    }
+  }
+  // expected-note @+1 {{group 0 is at its end}}
+  warp.role consumer registers(240) {
+    %s = arith.constant 0 : i32
+    %p = warp.fill 0.0 : f16 -> !warp.fragment<128x64xf16>
+    %g = warp.group
+    %begin:2 = scf.for %j = %lo to %g step %c1 iter_args(%a0 = %s, %a1 = %s) -> (i32, i32) {
+      warp.await_turn
+      warp.pass_turn
+      warp.skip %r at(%a0, %a1) : !one
+      %b0, %b1 = warp.advance %a0, %a1 depth(1)
+      scf.yield %b0, %b1 : i32, i32
+    }
+    %own:2 = scf.for %j = %g to %hi step %c1 iter_args(%a0 = %begin#0, %a1 = %begin#1) -> (i32, i32) {
+      %k = warp.receive %r at(%a0, %a1) : !one -> !slot
+      %b0, %b1 = warp.advance %a0, %a1 depth(1)
+      warp.await_turn
+      %t = warp.wgmma %p, %k transpose_b depth(64) : !warp.fragment<128x64xf16>, !slot -> !acc
+      warp.pass_turn
+      %t1 = warp.settle %t pending(0) : !acc
+      warp.release %k : !slot
+      scf.yield %b0, %b1 : i32, i32
+    }
+    %end:2 = scf.for %j = %g to %hi step %c1 iter_args(%a0 = %own#0, %a1 = %own#1) -> (i32, i32) {
+      warp.await_turn
+      warp.pass_turn
+      warp.skip %r at(%a0, %a1) : !one
+      %b0, %b1 = warp.advance %a0, %a1 depth(1)
+      // expected-error @+1 {{'warp.skip' op waits for ever, group 1 for slot 0 to be filled, and no role can go on}}
+      warp.skip %r at(%b0, %b1) : !one
+      %d0, %d1 = warp.advance %b0, %b1 depth(1)
+      scf.yield %d0, %d1 : i32, i32
+    }
+  }
+  warp.return
+}
