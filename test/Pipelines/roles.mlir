@@ -43,7 +43,7 @@
 // LLVM-LABEL: llvm.func @causal(
 // LLVM-SAME:    nvvm.grid_constant
 // LLVM-SAME:    nvvm.reqntid = array<i32: 384, 1, 1>
-// LLVM-NOT:     {{(warp|scf|arith|nvgpu)\.[a-z]}}
+// LLVM-NOT:     {{ (warp|scf|arith|nvgpu)\.[a-z]}}
 
 // PTX: .target sm_90a
 // PTX: .entry causal(
