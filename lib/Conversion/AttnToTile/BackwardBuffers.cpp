@@ -70,9 +70,9 @@ BufferList::BufferList(func::FuncOp func, attn::BackwardOp op) {
     captures.push_back("capture" + std::to_string(i));
     addFlat(captures.back(), capture);
   }
+  static constexpr StringLiteral names[] = {"dq", "dk", "dv"};
   for (auto [name, result] :
-       llvm::zip_equal(ArrayRef<StringRef>{"dq", "dk", "dv"},
-                       op.getResults().take_front(3)))
+       llvm::zip_equal(names, op.getResults().take_front(3)))
     add(name.str(), getViewType(tensorOf(result), op.getLayout()));
   int64_t any = ShapedType::kDynamic;
   for (int64_t capture : op.getGradients()) {

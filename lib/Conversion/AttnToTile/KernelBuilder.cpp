@@ -183,9 +183,9 @@ Value KernelBuilder::buildScoreFunction(Value scores, Value firstKey) {
   Value scale = tile::buildF32(b, float(op.getScaleValue()));
   auto body = [&](ValueRange args) -> SmallVector<Value> {
     if (scalesSum())
-      return {buildSum(args[0], cloner->cloneOps(op.getScore().front(),
-                                                 {args[0], batch, head, args[1],
-                                                  args[2]}))};
+      return {buildSum(
+          args[0], cloner->cloneOps(op.getScore().front(),
+                                    {args[0], batch, head, args[1], args[2]}))};
     Value scaled = arith::MulFOp::create(b, args[0], scale);
     Value scalars[] = {scaled, batch, head, args[1], args[2]};
     return {cloner->clone(op.getScore().front(), scalars, splitScore().first)};

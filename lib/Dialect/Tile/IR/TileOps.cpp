@@ -55,8 +55,8 @@ Attribute GridAttr::parse(AsmParser &parser, Type) {
   llvm::SMLoc loc = parser.getCurrentLocation();
   if (parser.parseLess())
     return {};
-  for (auto [name, place] : llvm::zip_equal(
-           ArrayRef<StringRef>{"batch", "heads", "blocks"}, places)) {
+  static constexpr StringLiteral names[] = {"batch", "heads", "blocks"};
+  for (auto [name, place] : llvm::zip_equal(names, places)) {
     auto parseNumber = [&, &place = place] {
       return parser.parseInteger(place.emplace_back());
     };
