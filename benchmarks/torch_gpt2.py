@@ -131,7 +131,7 @@ def measure(model, tokens, attention, options):
     times["CUDA graph"] = milliseconds(graph_of(run), options.repeats)
     if options.compile:
         torch._dynamo.reset()
-        # A block, which is compiled once for all of them. Torch's cache of compiled graphs is off: its key does not have the
+        # A block, which is compiled once for all of them. Torch's cache of compiled graphs is off: its key is not known to have the
         # backend of SDPA.
         torch.compiler.config.force_disable_caches = True
         blocks = [torch.compile(block, fullgraph=True) for block in model.blocks]

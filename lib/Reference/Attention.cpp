@@ -7,6 +7,8 @@
 //===----------------------------------------------------------------------===//
 #include "flashc/Reference/Attention.h"
 
+#include "Dot.h"
+
 #include "llvm/Support/Parallel.h"
 
 #include <algorithm>
@@ -53,27 +55,6 @@ private:
   std::vector<Head> heads;
   std::vector<std::once_flag> once;
 };
-
-/// sum a_d b_d in type T, in eight chains (so that it can be vectorised; the
-/// order is as good as any other).
-template <typename T> T dot(const float *a, const float *b, int64_t n) {
-  T sum[8] = {};
-  int64_t d = 0;
-  for (; d + 8 <= n; d += 8)
-    for (int64_t lane = 0; lane < 8; ++lane)
-      sum[lane] += T(a[d + lane]) * T(b[d + lane]);
-  for (; d < n; ++d)
-    sum[0] += T(a[d]) * T(b[d]);
-  return ((sum[0] + sum[1]) + (sum[2] + sum[3])) +
-         ((sum[4] + sum[5]) + (sum[6] + sum[7]));
-}
-
-double absDot(const float *a, const float *b, int64_t n) {
-  double sum = 0;
-  for (int64_t d = 0; d < n; ++d)
-    sum += std::fabs(double(a[d]) * b[d]);
-  return sum;
-}
 
 /// One row at work: its query, the visible keys and their scores.
 struct RowWork {

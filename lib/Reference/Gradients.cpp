@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 #include "flashc/Reference/Gradients.h"
 
+#include "Dot.h"
 #include "GradientSums.h"
 
 #include "flashc/Reference/Attention.h"
@@ -36,25 +37,6 @@ std::vector<float> unpack(const HostTensor &from, int64_t b, int64_t h) {
     for (int64_t d = 0; d < from.shape[3]; ++d)
       rows.push_back(from.get(b, h, s, d));
   return rows;
-}
-
-template <typename T> T dot(const float *a, const float *b, int64_t n) {
-  T sum[8] = {};
-  int64_t d = 0;
-  for (; d + 8 <= n; d += 8)
-    for (int64_t lane = 0; lane < 8; ++lane)
-      sum[lane] += T(a[d + lane]) * T(b[d + lane]);
-  for (; d < n; ++d)
-    sum[0] += T(a[d]) * T(b[d]);
-  return ((sum[0] + sum[1]) + (sum[2] + sum[3])) +
-         ((sum[4] + sum[5]) + (sum[6] + sum[7]));
-}
-
-double absDot(const float *a, const float *b, int64_t n) {
-  double sum = 0;
-  for (int64_t d = 0; d < n; ++d)
-    sum += std::fabs(double(a[d]) * b[d]);
-  return sum;
 }
 
 /// to += factor * row

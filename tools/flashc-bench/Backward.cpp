@@ -19,7 +19,6 @@
 
 using namespace flashc;
 
-static constexpr int kWarm = 3, kRounds = 3, kReps = 12;
 /// The papers' count: five products for two.
 static constexpr double kFlops = 2.5;
 
@@ -172,26 +171,7 @@ llvm::Expected<double> BackwardBench::runOne(const Cell &cell,
   auto packed = (*program)->pack(arrays, workspace.pointer());
   if (!packed)
     return packed.takeError();
-  auto launches = [&](int count) {
-    return [&, count]() -> llvm::Error {
-      for (int n = 0; n < count; ++n)
-        if (llvm::Error error = (*program)->launch(*packed))
-          return error;
-      return llvm::Error::success();
-    };
-  };
-  if (llvm::Error error = launches(kWarm)())
-    return std::move(error);
-  if (llvm::Error error = device.synchronize())
-    return std::move(error);
-  double best = INFINITY;
-  for (int round = 0; round < kRounds; ++round) {
-    llvm::Expected<float> ms = device.time(launches(kReps));
-    if (!ms)
-      return ms.takeError();
-    best = std::min<double>(best, *ms / kReps);
-  }
-  return best;
+  return timeLaunches(device, [&] { return (*program)->launch(*packed); });
 }
 
 llvm::Error BackwardBench::run(const Cell &cell,

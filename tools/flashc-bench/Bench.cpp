@@ -76,16 +76,13 @@ Bench::load(const std::string &key, const Cell &cell, const Tiles &candidate) {
   return &m;
 }
 
-llvm::Expected<double> flashc::timeKernel(const Device &device,
-                                          const Module &module,
-                                          llvm::ArrayRef<ArrayArg> args) {
-  llvm::Expected<PackedArguments> packed = module.pack(args);
-  if (!packed)
-    return packed.takeError();
+llvm::Expected<double>
+flashc::timeLaunches(const Device &device,
+                     llvm::function_ref<llvm::Error()> launch) {
   auto launches = [&](int count) {
     return [&, count]() -> llvm::Error {
       for (int n = 0; n < count; ++n)
-        if (llvm::Error error = module.launch(*packed))
+        if (llvm::Error error = launch())
           return error;
       return llvm::Error::success();
     };
@@ -102,6 +99,15 @@ llvm::Expected<double> flashc::timeKernel(const Device &device,
     best = std::min<double>(best, *ms / kReps);
   }
   return best;
+}
+
+llvm::Expected<double> flashc::timeKernel(const Device &device,
+                                          const Module &module,
+                                          llvm::ArrayRef<ArrayArg> args) {
+  llvm::Expected<PackedArguments> packed = module.pack(args);
+  if (!packed)
+    return packed.takeError();
+  return timeLaunches(device, [&] { return module.launch(*packed); });
 }
 
 const Module *Bench::find(const std::string &key, const Cell &cell,

@@ -25,6 +25,8 @@ struct Tiles {
 
 /// Best of 3 rounds of 12 back-to-back launches after 3 to warm up, in
 /// milliseconds a launch.
+llvm::Expected<double> timeLaunches(const Device &device,
+                                    llvm::function_ref<llvm::Error()> launch);
 llvm::Expected<double> timeKernel(const Device &device, const Module &module,
                                   llvm::ArrayRef<ArrayArg> args);
 

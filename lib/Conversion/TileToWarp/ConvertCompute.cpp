@@ -135,6 +135,18 @@ static LogicalResult checkBody(tile::MapOp op) {
   return failure(result.wasInterrupted());
 }
 
+void KernelConverter::cloneElements(Block &from, Region &region) {
+  OpBuilder::InsertionGuard guard(builder);
+  Block *to = builder.createBlock(&region);
+  for (BlockArgument argument : from.getArguments())
+    values.map(argument,
+               to->addArgument(argument.getType(), argument.getLoc()));
+  for (Operation &scalar : from.without_terminator())
+    builder.clone(scalar, values);
+  Operation *end = from.getTerminator();
+  warp::YieldOp::create(builder, end->getLoc(), lookupAll(end->getOperands()));
+}
+
 LogicalResult KernelConverter::convertMap(tile::MapOp op) {
   if (failed(checkBody(op)))
     return failure();
@@ -145,17 +157,7 @@ LogicalResult KernelConverter::convertMap(tile::MapOp op) {
       warp::MapOp::create(builder, op.getLoc(), types,
                           lookupAll(op.getInputs()), lookupAll(op.getOrigin()));
   values.map(op.getResults(), map.getResults());
-  Block &from = op.getBody().front();
-  OpBuilder::InsertionGuard guard(builder);
-  Block *to = builder.createBlock(&map.getBody());
-  for (BlockArgument argument : from.getArguments())
-    values.map(argument,
-               to->addArgument(argument.getType(), argument.getLoc()));
-  for (Operation &scalar : from.without_terminator())
-    builder.clone(scalar, values);
-  warp::YieldOp::create(builder, op.getLoc(),
-                        lookupAll(from.getTerminator()->getOperands()));
-  builder.setInsertionPointAfter(map);
+  cloneElements(op.getBody().front(), map.getBody());
   for (Value result : op.getResults())
     if (failed(storeForProducts(op, result)))
       return failure();

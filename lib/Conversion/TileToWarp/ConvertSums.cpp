@@ -57,16 +57,7 @@ LogicalResult KernelConverter::convertScatter(tile::ScatterOp op) {
   auto scatter = warp::ScatterOp::create(
       builder, op.getLoc(), kind, lookupAll(op.getInputs()),
       lookupAll(op.getOrigin()), op.getExclusive(), lookup(op.getMemory()));
-  Block &from = op.getBody().front();
-  OpBuilder::InsertionGuard guard(builder);
-  Block *to = builder.createBlock(&scatter.getBody());
-  for (BlockArgument argument : from.getArguments())
-    values.map(argument,
-               to->addArgument(argument.getType(), argument.getLoc()));
-  for (Operation &scalar : from.without_terminator())
-    builder.clone(scalar, values);
-  warp::YieldOp::create(builder, op.getLoc(),
-                        lookupAll(from.getTerminator()->getOperands()));
+  cloneElements(op.getBody().front(), scatter.getBody());
   return success();
 }
 

@@ -56,6 +56,8 @@ protected:
   // Computing.
   mlir::LogicalResult convertConstant(mlir::arith::ConstantOp op);
   virtual mlir::LogicalResult convertDot(tile::DotOp op);
+  /// `to` gets one block: the scalar code of `from` with converted arguments.
+  void cloneElements(mlir::Block &from, mlir::Region &to);
   mlir::LogicalResult convertMap(tile::MapOp op);
   mlir::LogicalResult convertReduce(tile::ReduceOp op);
   mlir::LogicalResult convertCollect(tile::CollectOp op);

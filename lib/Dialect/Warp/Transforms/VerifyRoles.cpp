@@ -1,8 +1,8 @@
 // warp-verify-protocol for kernels whose warps have roles: checks that need no
 // run, then a run of all roles together (RoleRun.h) for each choice of trip
 // counts. The producer's loops are clones of the consumer's, so both take
-// their counts from one choice. Not checked: which rows are sent, and the queue
-// of tiles.
+// their counts from one choice; where groups skip blocks, theirs differ and
+// have one sum. Not checked: which rows are sent, and the queue of tiles.
 #include "VerifyRoles.h"
 
 #include "BlockIndex.h"
