@@ -1,11 +1,11 @@
 // The way of one case through compiler and runtime on a GPU.
 #include "gpu/GpuHarness.h"
 
+#include "gpu/InParallel.h"
+
 #include "cases/CaseModule.h"
 
-#include <atomic>
 #include <set>
-#include <thread>
 
 using namespace flashc;
 using namespace flashc::test;
@@ -53,19 +53,9 @@ void GpuHarness::prepare(llvm::ArrayRef<TestCase> tests,
       todo.emplace_back(key, &test);
   }
   std::vector<LoadedKernel> done(todo.size());
-  std::atomic<size_t> next = 0;
-  auto work = [&] {
-    llvm::consumeError(gpu->makeCurrent());
-    for (size_t at; (at = next++) < todo.size();)
-      done[at] = compileAndLoad(*gpu, *todo[at].second, arch, alignment);
-  };
-  std::vector<std::thread> threads;
-  size_t count = std::max(1u, std::thread::hardware_concurrency());
-  for (size_t n = 1; n < std::min(count, todo.size()); ++n)
-    threads.emplace_back(work);
-  work();
-  for (std::thread &thread : threads)
-    thread.join();
+  inParallel(*gpu, todo.size(), [&](size_t at) {
+    done[at] = compileAndLoad(*gpu, *todo[at].second, arch, alignment);
+  });
   for (size_t at = 0; at < todo.size(); ++at)
     kernels[todo[at].first] = std::move(done[at]);
 }

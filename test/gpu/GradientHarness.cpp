@@ -1,14 +1,14 @@
 // The way of one backward through compiler and runtime on a GPU.
 #include "gpu/GradientHarness.h"
 
+#include "gpu/InParallel.h"
+
 #include "cases/CaseModule.h"
 #include "cases/CaseRunner.h"
 #include "flashc/Support/Error.h"
 
 #include <algorithm>
-#include <atomic>
 #include <set>
-#include <thread>
 
 using namespace flashc;
 using namespace flashc::test;
@@ -38,19 +38,9 @@ void GpuGradients::prepare(llvm::ArrayRef<GradientCase> tests) {
       todo.emplace_back(key, &test);
   }
   std::vector<LoadedGradients> done(todo.size());
-  std::atomic<size_t> next = 0;
-  auto work = [&] {
-    llvm::consumeError(device.makeCurrent());
-    for (size_t at; (at = next++) < todo.size();)
-      done[at] = compileAndLoad(device, *todo[at].second, arch);
-  };
-  std::vector<std::thread> threads;
-  size_t count = std::max(1u, std::thread::hardware_concurrency());
-  for (size_t n = 1; n < std::min(count, todo.size()); ++n)
-    threads.emplace_back(work);
-  work();
-  for (std::thread &thread : threads)
-    thread.join();
+  inParallel(device, todo.size(), [&](size_t at) {
+    done[at] = compileAndLoad(device, *todo[at].second, arch);
+  });
   for (size_t at = 0; at < todo.size(); ++at)
     programs[todo[at].first] = std::move(done[at]);
 }
