@@ -31,6 +31,10 @@ void KernelEmitter::awaitBarrier(Value barrier, Value parity) {
           "r,r,~{memory}", {barrier, parity});
 }
 
+void KernelEmitter::arrive(Value barrier) {
+  asmVoid("mbarrier.arrive.shared::cta.b64 _, [$0];", "r,~{memory}", barrier);
+}
+
 // One arrival a warp, without a branch and without a register for the lane.
 void KernelEmitter::arriveOnce(Value barrier) {
   asmVoid("{\n.reg .pred p;\nelect.sync _|p, -1;\n"

@@ -252,7 +252,8 @@ private:
   Value shuffleFirst(Value value); // lane 0's
   Value ringBarrier(warp::RingOp ring, Value stage, Value part, bool full);
   void awaitBarrier(Value barrier, Value parity);
-  void arriveOnce(Value barrier);
+  void arrive(Value barrier);     // by the threads that come here, each
+  void arriveOnce(Value barrier); // by one lane of a warp
   void emitAdvance(warp::AdvanceOp op);
   void emitAwaitTurn(warp::AwaitTurnOp op);
   void emitPassTurn(warp::PassTurnOp op);

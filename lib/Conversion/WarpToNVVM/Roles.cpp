@@ -24,7 +24,7 @@ void KernelEmitter::initBarriers() {
   });
   for (int64_t i = 0; i < kQueueSlots; ++i) {
     init(*kernel.getQueue() + 8 * i, 1);
-    init(*kernel.getQueue() + 8 * (kQueueSlots + i), kernel.getWarps());
+    init(*kernel.getQueue() + 8 * (kQueueSlots + i), 32 * kernel.getWarps());
   }
   asmVoid("fence.mbarrier_init.release.cluster;", "~{memory}", {});
 }

@@ -70,8 +70,7 @@ void KernelEmitter::publishTile(ArrayRef<Value> coordinates, Value count) {
                arith::XOrIOp::create(b, parity, i32(1)));
   asmVoid("st.shared.v4.b32 [$0], {$1, $2, $3, $3};", "r,r,r,r,~{memory}",
           {queueTile(slot), coordinates[0], coordinates[1], coordinates[2]});
-  asmVoid("mbarrier.arrive.shared::cta.b64 _, [$0];", "r,~{memory}",
-          queueBarrier(slot, /*full=*/true));
+  arrive(queueBarrier(slot, /*full=*/true));
 }
 
 SmallVector<Value> KernelEmitter::readTile(Value count) {
@@ -184,9 +183,8 @@ LogicalResult KernelEmitter::emitTiles(warp::TilesOp op) {
   if (failed(emitBlock(inside)))
     return failure();
   if (!isProducer) {
-    // All lanes have read the slot, and one gives it back.
-    asmVoid("bar.warp.sync -1;", "~{memory}", {});
-    arriveOnce(queueBarrier(queuePlace(tileCount).first, /*full=*/false));
+    // Every lane has read the slot by itself, so every lane gives it back.
+    arrive(queueBarrier(queuePlace(tileCount).first, /*full=*/false));
   }
   Registers carried = {arith::AddIOp::create(b, tileCount, i32(1))};
   if (isProducer)

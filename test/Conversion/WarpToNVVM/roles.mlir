@@ -23,9 +23,9 @@
 // CHECK-NEXT:      %[[FULL:.+]] = arith.addi %[[BASE]], %[[AT64]]
 // CHECK-NEXT:      "mbarrier.init.shared::cta.b64 [$0], 1;", "r" %[[FULL]]
 // CHECK-NEXT:      %[[EMPTY:.+]] = arith.addi %[[BASE]], %[[AT80]]
-// CHECK-NEXT:      "mbarrier.init.shared::cta.b64 [$0], 8;", "r" %[[EMPTY]]
+// CHECK-NEXT:      "mbarrier.init.shared::cta.b64 [$0], 256;", "r" %[[EMPTY]]
 // CHECK:           "mbarrier.init.shared::cta.b64 [$0], 1;"
-// CHECK:           "mbarrier.init.shared::cta.b64 [$0], 8;"
+// CHECK:           "mbarrier.init.shared::cta.b64 [$0], 256;"
 // CHECK-NOT:       mbarrier.init
 // CHECK:           "fence.mbarrier_init.release.cluster;", "~{memory}"
 // CHECK:         nvvm.barrier0
@@ -69,15 +69,15 @@
 // CHECK-NEXT:    }
 // CHECK-NEXT:    llvm.br ^[[EXIT]]
 
-// The consumers' tiles: from the queue, whose slot they keep to the tile's end; one arrival a warp.
+// The consumers' tiles: from the queue, whose slot they keep to the tile's end; each lane reads it and gives it back.
 // CHECK:         mbarrier.try_wait.parity
 // CHECK:         %[[READ:.+]] = llvm.inline_asm {{.*}}"ld.shared.v4.b32 {$0, $1, $2, _}, [$3];", "=r,=r,=r,r,~{memory}"
 // CHECK-NEXT:    %[[BLOCK2:.+]] = llvm.extractvalue %[[READ]][2]
 // CHECK-NEXT:    %[[SAME:.+]] = nvvm.shfl.sync idx %{{.+}}, %[[BLOCK2]], %[[ZERO]]
 // CHECK-NEXT:    %[[MORE2:.+]] = arith.cmpi sge, %[[SAME]], %[[ZERO]]
 // CHECK-NEXT:    llvm.cond_br %[[MORE2]]
-// CHECK:         "bar.warp.sync -1;", "~{memory}"
-// CHECK:         "{\0A.reg .pred p;\0Aelect.sync _|p, -1;\0A@p mbarrier.arrive.shared::cta.b64 _, [$0];\0A}", "r,~{memory}"
+// CHECK-NOT:     elect.sync
+// CHECK:         "mbarrier.arrive.shared::cta.b64 _, [$0];", "r,~{memory}"
 // CHECK-NOT:     atom.global
 // The producer starts with its block's number.
 // START-LABEL: llvm.func @frame(
