@@ -37,12 +37,14 @@ def Tile_ScheduleAttr : AttrDef<Tile_Dialect, "Schedule"> {
     `q` and `kv` are the rows of a query block (Br) and a key block (Bc). `stages` is the depth of the K and of the V
     ring, `warps` the warps of a block, `q_in_registers` whether Q's fragments stay in registers for the whole loop.
     `sram` is the budget in bytes of on-chip memory of one block that the choice was made under. `q` is a multiple of
-    16 * warps and `kv` of 16: a warp has whole steps of a tensor core. There are at most 32 warps and 64 stages. With
-    `roles` (Hopper) `warps` are those that compute, four a group, with 16 rows each.
+    16 * warps and `kv` of 16: a warp has whole steps of a tensor core. There are at most 32 warps and 64 stages. A warp has at least
+    `warp_rows` rows of a tile, 16 (left out) or 32: where the warps have more rows together than the tile, columns are dealt to groups of them
+    (a backward only). With `roles` (Hopper) `warps` are those that compute, four a group, with 16 rows each.
     Written `#tile.schedule<q = 128, kv = 64, stages = 1, warps = 4, q_in_registers = false, sram = 166912>`.
   }];
   let parameters = (ins "int64_t":$q, "int64_t":$kv, "int64_t":$stages, "int64_t":$warps, "bool":$q_in_registers,
-                        "int64_t":$sram, OptionalParameter<"::flashc::tile::RolesAttr">:$roles);
+                        "int64_t":$sram, DefaultValuedParameter<"int64_t", "16">:$warp_rows,
+                        OptionalParameter<"::flashc::tile::RolesAttr">:$roles);
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;
 }

@@ -21,26 +21,31 @@ def Warp_LoadSumsOp : Warp_Op<"load_sums", [MemoryEffects<[MemRead]>]> {
   let summary = "A block of rows of f32 from global memory";
   let description = [{
     Row r of the fragment is `view[batch, head, row + r, :]`; rows and columns outside the view are 0.
+
+    With `fragment_order` the view's rows follow each other, and `row` is a multiple of 16. Where the view's D columns are a multiple of 8 and
+    16 rows from a multiple of 16 are inside it, their 16 D elements are not row by row in memory, but 16 x 8 tile by tile, from left to right:
+    register r = 2 half + column of lane l of an accumulator is element 32 r + l of its tile. So what the lanes of a warp touch in one
+    instruction is 128 bytes in a row. Only for an array that no op reads in another order.
     ```mlir
-    %sum = warp.load_sums %sums[%b, %h, %row] : memref<?x?x?x64xf32, strided<[?, ?, ?, 1], offset: ?>> -> !warp.fragment<64x64xf32>
+    %sum = warp.load_sums %sums[%b, %h, %row] fragment_order : memref<?x?x?x64xf32, strided<[?, ?, ?, 1], offset: ?>> -> !warp.fragment<64x64xf32>
     ```
   }];
-  let arguments = (ins Warp_View:$view, Index:$batch, Index:$head, Index:$row);
+  let arguments = (ins Warp_View:$view, Index:$batch, Index:$head, Index:$row, UnitAttr:$fragment_order);
   let results = (outs Warp_FragmentType:$fragment);
-  let assemblyFormat = "$view `[` $batch `,` $head `,` $row `]` attr-dict `:` qualified(type($view)) `->` qualified(type($fragment))";
+  let assemblyFormat = "$view `[` $batch `,` $head `,` $row `]` (`fragment_order` $fragment_order^)? attr-dict `:` qualified(type($view)) `->` qualified(type($fragment))";
   let hasVerifier = 1;
 }
 
 def Warp_AddSumsOp : Warp_Op<"add_sums", [MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "Add a fragment to rows of f32 in global memory; rows and columns outside the view are left alone";
   let description = [{
-    Other blocks may add to the same rows: each addition by itself is whole (atomic), in any order.
+    Other blocks may add to the same rows: each addition by itself is whole (atomic), in any order. `fragment_order` as in `warp.load_sums`.
     ```mlir
-    warp.add_sums %sum to %sums[%b, %h, %row] : !warp.fragment<64x64xf32>, memref<?x?x?x64xf32, strided<[?, ?, ?, 1], offset: ?>>
+    warp.add_sums %sum to %sums[%b, %h, %row] fragment_order : !warp.fragment<64x64xf32>, memref<?x?x?x64xf32, strided<[?, ?, ?, 1], offset: ?>>
     ```
   }];
-  let arguments = (ins Warp_FragmentType:$fragment, Warp_View:$view, Index:$batch, Index:$head, Index:$row);
-  let assemblyFormat = [{ $fragment `to` $view `[` $batch `,` $head `,` $row `]` attr-dict `:` qualified(type($fragment)) `,` qualified(type($view)) }];
+  let arguments = (ins Warp_FragmentType:$fragment, Warp_View:$view, Index:$batch, Index:$head, Index:$row, UnitAttr:$fragment_order);
+  let assemblyFormat = [{ $fragment `to` $view `[` $batch `,` $head `,` $row `]` (`fragment_order` $fragment_order^)? attr-dict `:` qualified(type($fragment)) `,` qualified(type($view)) }];
   let hasVerifier = 1;
 }
 

@@ -79,7 +79,7 @@ def Warp_KernelOp : Warp_Op<"kernel", [IsolatedFromAbove, FunctionOpInterface, S
   let description = [{
     Arguments as for `tile.kernel`: argument 0 is Q, and the grid is dims 0 and 1 of Q and ceil(dim 2 of Q / q_block); with `grid`, six
     numbers, batches, heads and rows are each [argument, dimension], or 1 where the argument is -1. `warps` is
-    the number of warps of a block that compute; `shared_bytes` is set by `warp-allocate-shared`. A kernel with `groups` has
+    the number of warps of a block that compute, and `warp_rows` the fewest rows of a fragment that one has, 16 (the default) or 32; `shared_bytes` is set by `warp-allocate-shared`. A kernel with `groups` has
     roles: `groups` warpgroups of four warps compute and one more loads; with `turns` those take turns (`warp-order-groups`). Its blocks are persistent, and `queue`, the byte
     offset of the queue through which the loading warp hands out the tiles, is set by `warp-allocate-shared`.
     ```mlir
@@ -89,6 +89,7 @@ def Warp_KernelOp : Warp_Op<"kernel", [IsolatedFromAbove, FunctionOpInterface, S
     ```
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, TypeAttrOf<FunctionType>:$function_type, I64Attr:$warps, I64Attr:$q_block,
+                       OptionalAttr<I64Attr>:$warp_rows,
                        OptionalAttr<I64Attr>:$shared_bytes, OptionalAttr<I64Attr>:$groups, UnitAttr:$turns, OptionalAttr<I64Attr>:$queue,
                        OptionalAttr<DenseI64ArrayAttr>:$grid,
                        OptionalAttr<DictArrayAttr>:$arg_attrs, OptionalAttr<DictArrayAttr>:$res_attrs);
@@ -99,6 +100,8 @@ def Warp_KernelOp : Warp_Op<"kernel", [IsolatedFromAbove, FunctionOpInterface, S
     ::llvm::ArrayRef<::mlir::Type> getArgumentTypes() { return getFunctionType().getInputs(); }
     ::llvm::ArrayRef<::mlir::Type> getResultTypes() { return getFunctionType().getResults(); }
     ::mlir::Region *getCallableRegion() { return &getBody(); }
+    /// The fewest rows of a fragment that a warp has.
+    int64_t getLeastRows() { return getWarpRows().value_or(16); }
     /// All warps of a block: those that compute, and the loading warpgroup.
     int64_t getAllWarps() { return getWarps() + (getGroups() ? 4 : 0); }
   }];
@@ -175,7 +178,8 @@ def Warp_GetOp : Warp_Op<"get", [MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "Wait until block j is in its slot for all warps, and name the slot";
   let description = [{
     Waits until at most `pending` copy groups of this thread are under way, then for the block's barrier. `pending` is set by
-    `warp-count-groups`; the `warp.copy_in`s before the get are complete too. The buffer may be read until the next barrier after which the slot is put again.
+    `warp-count-groups`; the `warp.copy_in`s before the get are complete too. Gets that follow each other wait
+    together: for the fewest pending, at one barrier. The buffer may be read until the next barrier after which the slot is put again.
     ```mlir
     %k = warp.get %kc[%j] pending(0) : !warp.channel<64x64xf16, 64, depth = 1> -> !warp.buffer<64x64xf16, 64>
     ```

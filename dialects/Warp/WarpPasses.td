@@ -12,7 +12,8 @@ def WarpPlacePuts : Pass<"warp-place-puts"> {
     already brings one. Before the loops stand the puts of as many blocks as these run ahead, d or d - 1.
 
     Gets move to their first reader, so that a copy has the most time; but where a ring has one slot, the get that frees it moves up
-    to the slot's last reader, so that the next block is under way during what follows. Runs first on this level.
+    to the slot's last reader, so that the next block is under way during what follows. Where all rings have more slots and none is freed
+    between the gets, these are joined at the first: one barrier instead of several. Runs first on this level.
     ```mlir
     // Before
     scf.for %j = %lo to %hi step %c1 {

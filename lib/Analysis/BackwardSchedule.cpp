@@ -36,7 +36,7 @@ public:
 
 private:
   std::optional<Schedule> complete(int64_t q, int64_t kv, int64_t stages,
-                                   int64_t warps) const;
+                                   int64_t warps, int64_t warpRows) const;
   std::optional<Schedule> bestOf(int64_t q, int64_t kv) const;
   bool isDealable(const Schedule &s) const;
   int64_t sharedBytes(const Schedule &s) const;
@@ -45,22 +45,22 @@ private:
 
   /// Columns of K, and of V.
   int64_t columns(const Schedule &s) const {
-    return getBackwardColumns(request.headDim, s.q, s.kv, s.warps);
+    return getBackwardColumns(request.headDim, s);
   }
   int64_t valueColumns(const Schedule &s) const {
-    return getBackwardColumns(request.valueHeadDim, s.q, s.kv, s.warps);
+    return getBackwardColumns(request.valueHeadDim, s);
   }
 
   const ScheduleRequest &request;
   const TargetInfo &target;
 };
 
-int64_t rowsOf(int64_t rows, int64_t warps) {
-  return std::max<int64_t>(rows / warps, kRowStep);
+int64_t rowsOf(int64_t rows, const Schedule &s) {
+  return std::max<int64_t>(rows / s.warps, s.warpRows);
 }
 /// Parts that a tile's columns are split into.
-int64_t partsOf(int64_t rows, int64_t warps) {
-  return std::max<int64_t>(kRowStep * warps / rows, 1);
+int64_t partsOf(int64_t rows, const Schedule &s) {
+  return std::max<int64_t>(s.warpRows * s.warps / rows, 1);
 }
 bool isSplittable(int64_t columns, int64_t parts) {
   return parts == 1 || columns % (kRowStep * parts) == 0;
@@ -68,29 +68,27 @@ bool isSplittable(int64_t columns, int64_t parts) {
 
 bool BackwardSpace::isDealable(const Schedule &s) const {
   auto isDealt = [&](int64_t rows) {
-    int64_t all = kRowStep * s.warps;
-    return rows % all == 0 || all % rows == 0;
+    int64_t all = s.warpRows * s.warps;
+    return rows % all == 0 || (all % rows == 0 && rows % s.warpRows == 0);
   };
-  return isDealt(s.q) && isDealt(s.kv) &&
-         isSplittable(s.q, partsOf(s.kv, s.warps)) &&
-         isSplittable(s.kv, partsOf(s.q, s.warps)) &&
+  return isDealt(s.q) && isDealt(s.kv) && isSplittable(s.q, partsOf(s.kv, s)) &&
+         isSplittable(s.kv, partsOf(s.q, s)) &&
          // Rows of a transposed left factor are columns of dS.
-         (rowsOf(s.q, s.warps) <= 64 &&
-          llvm::isPowerOf2_64(rowsOf(s.q, s.warps)));
+         (rowsOf(s.q, s) <= 64 && llvm::isPowerOf2_64(rowsOf(s.q, s)));
 }
 
 int64_t BackwardSpace::sharedBytes(const Schedule &s) const {
   int64_t d = columns(s), dv = valueColumns(s);
-  int64_t scores = s.kv * s.q * (partsOf(s.kv, s.warps) > 1 ? 2 : 1);
+  int64_t scores = s.kv * s.q * (partsOf(s.kv, s) > 1 ? 2 : 1);
   return 2 * (s.kv * (d + dv) + s.stages * s.q * (d + dv) + scores);
 }
 
 int64_t BackwardSpace::registers(const Schedule &s) const {
   int64_t d = columns(s), dv = valueColumns(s);
-  int64_t parts = partsOf(s.kv, s.warps), rows = rowsOf(s.kv, s.warps);
+  int64_t parts = partsOf(s.kv, s), rows = rowsOf(s.kv, s);
   int64_t sums = rows * (d + dv) / 32 / parts;
   int64_t scores = rows * s.q / 32 / parts;
-  int64_t queries = rowsOf(s.q, s.warps) * d / 32 / partsOf(s.q, s.warps);
+  int64_t queries = rowsOf(s.q, s) * d / 32 / partsOf(s.q, s);
   bool isSlow = request.hasScore;
   return sums + std::max(2 * scores, scores / 2 + queries) + kOthers +
          (isSlow ? kScoreRegisters : 0);
@@ -103,15 +101,15 @@ double BackwardSpace::cost(const Schedule &s) const {
   double warps = double(s.warps), q = double(s.q), kv = double(s.kv);
   auto product = [&](int64_t rows, int64_t columns, int64_t depth,
                      bool isInRegisters) {
-    double parts = double(partsOf(rows, s.warps));
-    double left = isInRegisters ? 0 : double(rowsOf(rows, s.warps) * depth);
+    double parts = double(partsOf(rows, s));
+    double left = isInRegisters ? 0 : double(rowsOf(rows, s) * depth);
     return 2 * warps * (left + double(columns * depth) / parts);
   };
-  bool isWhole = partsOf(s.kv, s.warps) == 1;
+  bool isWhole = partsOf(s.kv, s) == 1;
   double bytes = product(s.kv, s.q, d, false) + product(s.kv, s.q, dv, false) +
                  product(s.kv, d, s.q, isWhole) +
                  product(s.kv, dv, s.q, isWhole) +
-                 product(s.q, d, s.kv, false) + 2 * q * kv;
+                 product(s.q, d, s.kv, false) + (isWhole ? 2 : 4) * q * kv;
   int64_t resident = std::min<int64_t>(
       target.registersPerSM / (32 * s.warps * llvm::alignTo(registers(s), 8)),
       target.sharedBytesPerSM /
@@ -125,9 +123,9 @@ double BackwardSpace::cost(const Schedule &s) const {
 }
 
 std::optional<Schedule> BackwardSpace::complete(int64_t q, int64_t kv,
-                                                int64_t stages,
-                                                int64_t warps) const {
-  Schedule s{q, kv, stages, warps, false, target.sharedBytesPerBlock};
+                                                int64_t stages, int64_t warps,
+                                                int64_t warpRows) const {
+  Schedule s{q, kv, stages, warps, false, target.sharedBytesPerBlock, warpRows};
   if (!isDealable(s))
     return std::nullopt;
   s.sharedBytes = sharedBytes(s);
@@ -141,20 +139,25 @@ std::optional<Schedule> BackwardSpace::complete(int64_t q, int64_t kv,
 
 std::optional<Schedule> BackwardSpace::bestOf(int64_t q, int64_t kv) const {
   std::optional<Schedule> best;
-  for (int64_t warps : kWarpCounts) {
-    if (request.warps && request.warps != warps)
-      continue;
-    // Two slots where they fit: the next block is under way throughout.
-    for (int64_t stages : {2, 1}) {
-      std::optional<Schedule> s =
-          complete(q, kv, request.stages ? request.stages : stages, warps);
-      if (!s)
+  auto isAsked = [](int64_t asked, int64_t value) {
+    return asked == 0 || asked == value;
+  };
+  for (int64_t warps : kWarpCounts)
+    for (int64_t warpRows : kWarpRows) {
+      if (!isAsked(request.warps, warps) ||
+          !isAsked(request.warpRows, warpRows))
         continue;
-      if (!best || cost(*s) < cost(*best))
-        best = s;
-      break;
+      // Two slots where they fit: the next block is under way throughout.
+      for (int64_t stages : {2, 1}) {
+        std::optional<Schedule> s = complete(
+            q, kv, request.stages ? request.stages : stages, warps, warpRows);
+        if (!s)
+          continue;
+        if (!best || cost(*s) < cost(*best))
+          best = s;
+        break;
+      }
     }
-  }
   return best;
 }
 
@@ -197,8 +200,9 @@ llvm::Expected<Schedule> BackwardSpace::choose() const {
 }
 } // namespace
 
-int64_t getBackwardColumns(int64_t dim, int64_t q, int64_t kv, int64_t warps) {
-  int64_t parts = std::max(partsOf(q, warps), partsOf(kv, warps));
+int64_t getBackwardColumns(int64_t dim, const Schedule &schedule) {
+  int64_t parts =
+      std::max(partsOf(schedule.q, schedule), partsOf(schedule.kv, schedule));
   return llvm::alignTo(dim, kTileColumnStep * parts);
 }
 

@@ -90,7 +90,7 @@ void listOthers(ScheduleRequest request, const TargetInfo &target,
 bool isSame(const Schedule &a, const Schedule &b) {
   return a.q == b.q && a.kv == b.kv && a.stages == b.stages &&
          a.warps == b.warps && a.qInRegisters == b.qInRegisters &&
-         a.roles == b.roles;
+         a.warpRows == b.warpRows && a.roles == b.roles;
 }
 } // namespace
 
@@ -185,6 +185,7 @@ llvm::Error checkSchedule(const ScheduleRequest &asked, const Schedule &s,
   request.warps = target.isCPU ? 0 : s.warps;
   if (request.isBackward && !target.isCPU) {
     request.tiles = fmt::format("{}x{}", s.q, s.kv);
+    request.warpRows = s.warpRows;
     return chooseSchedule(request, target).takeError();
   }
   ScheduleSpace space(request, target);

@@ -45,6 +45,8 @@ struct ScheduleRequest {
   /// Depth of the K and V rings, and warps of a block; 0: chosen.
   int64_t stages = 0;
   int64_t warps = 0;
+  /// The fewest rows of a tile that a warp of a backward has; 0: chosen.
+  int64_t warpRows = 0;
   /// Bytes that addresses and strides are multiples of; 0: 16.
   int64_t alignment = 0;
   /// Queries and keys of the problems that the choice is made for, 0: 4096. The
@@ -79,6 +81,9 @@ struct Schedule {
   bool qInRegisters = false;
   /// The budget in bytes that the choice was made under.
   int64_t sram = 0;
+  /// The fewest rows of a tile that a warp has; where a tile has fewer for each
+  /// warp, several share rows and split its columns (a backward only).
+  int64_t warpRows = 16;
   /// Bytes of on-chip memory of one block, of which at most `sram`.
   int64_t sharedBytes = 0;
   /// 32-bit registers a thread needs by estimate; 0 on the CPU.
@@ -92,7 +97,7 @@ constexpr int64_t kTileColumnStep = 16;
 
 /// Columns of tiles of a backward that are `dim` wide: padded so that they can
 /// be dealt to the warps that have no rows of their own.
-int64_t getBackwardColumns(int64_t dim, int64_t q, int64_t kv, int64_t warps);
+int64_t getBackwardColumns(int64_t dim, const Schedule &schedule);
 
 /// Bytes of on-chip memory of a block with these tiles. On a GPU: Q (O leaves
 /// through the same place) and the two rings. On the CPU: what one query block

@@ -21,22 +21,26 @@ void BufferList::add(std::string name, MemRefType type,
   list[names.back()] = {type, attributes};
 }
 
-/// `sizes` are words of `tile.workspace`. With `zeroed` it holds zeros before
-/// the first kernel.
+static constexpr llvm::StringLiteral kZeroed = "tile.zeroed",
+                                     kFragmentOrder = "tile.fragment_order";
+
+/// `sizes` are words of `tile.workspace`, `marks` attributes without a value.
 void BufferList::addWorkspace(std::string name, RankedTensorType type,
-                              ArrayRef<std::string> sizes, bool zeroed) {
+                              ArrayRef<std::string> sizes,
+                              ArrayRef<StringRef> marks) {
   Builder b(type.getContext());
   SmallVector<StringRef> words(sizes.begin(), sizes.end());
   SmallVector<NamedAttribute> attributes = {
       b.getNamedAttr("tile.workspace", b.getStrArrayAttr(words))};
-  if (zeroed)
-    attributes.push_back(b.getNamedAttr("tile.zeroed", b.getUnitAttr()));
+  for (StringRef mark : marks)
+    attributes.push_back(b.getNamedAttr(mark, b.getUnitAttr()));
   MemRefType view = type.getRank() == 4 ? getViewType(type, attn::Layout::BHSD)
                                         : getRowViewType(type);
   add(std::move(name), view, b.getDictionaryAttr(attributes));
 }
 
-BufferList::BufferList(func::FuncOp func, attn::BackwardOp op) {
+BufferList::BufferList(func::FuncOp func, attn::BackwardOp op,
+                       tile::ScheduleAttr schedule) {
   auto tensorOf = [](Value value) {
     return cast<RankedTensorType>(value.getType());
   };
@@ -81,11 +85,14 @@ BufferList::BufferList(func::FuncOp func, attn::BackwardOp op) {
   }
   Type f32 = Float32Type::get(op.getContext());
   addWorkspace("delta", RankedTensorType::get({any, any, any}, f32),
-               {"batch", "heads", "queries"}, /*zeroed=*/false);
+               {"batch", "heads", "queries"}, /*marks=*/{});
   int64_t headDim = op.getHeadDim();
+  // A kernel with roles adds in an order of its own.
+  SmallVector<StringRef> marks = {kZeroed};
+  if (!schedule.getRoles())
+    marks.push_back(kFragmentOrder);
   addWorkspace("dq_sum", RankedTensorType::get({any, any, any, headDim}, f32),
-               {"batch", "heads", "queries", std::to_string(headDim)},
-               /*zeroed=*/true);
+               {"batch", "heads", "queries", std::to_string(headDim)}, marks);
 }
 
 void BufferList::addSums(int64_t capture, bool forEachHead) {
@@ -95,6 +102,6 @@ void BufferList::addSums(int64_t capture, bool forEachHead) {
                RankedTensorType::get({any, any, any}, b.getF32Type()),
                {forEachHead ? "batch" : "1", forEachHead ? "kv_heads" : "1",
                 "capture " + std::to_string(capture)},
-               /*zeroed=*/true);
+               {kZeroed});
 }
 } // namespace flashc

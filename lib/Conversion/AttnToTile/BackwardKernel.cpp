@@ -11,6 +11,7 @@
 #include "MaskSets.h"
 
 #include "flashc/Analysis/Schedule.h"
+#include "flashc/Conversion/AttnToTile/ScheduleAttr.h"
 
 #include "llvm/Support/MathExtras.h"
 
@@ -25,17 +26,16 @@ BackwardKernel::BackwardKernel(OpBuilder &builder, attn::BackwardOp op,
     : b(op.getLoc(), builder), op(op), buffers(buffers), schedule(schedule),
       sets(sets), element(op.getQuery().getType().getElementType()),
       q(schedule.getQ()), kv(schedule.getKv()),
-      headDim(getBackwardColumns(op.getHeadDim(), q, kv, schedule.getWarps())),
-      valueDim(
-          getBackwardColumns(op.getValueHeadDim(), q, kv, schedule.getWarps())),
+      headDim(getBackwardColumns(op.getHeadDim(), toSchedule(schedule))),
+      valueDim(getBackwardColumns(op.getValueHeadDim(), toSchedule(schedule))),
       whole(schedule) {}
 
 /// Warps of a block of a plain kernel, at most: its tiles stay small then.
-static constexpr int64_t kPlainWarps = 4;
+static constexpr int64_t kPlainWarps = 4, kPlainWarpRows = 16;
 
 int64_t BackwardKernel::getPlainRows() const {
   int64_t warps = std::min(whole.getWarps(), kPlainWarps);
-  return warps == 1 ? q : 16 * warps;
+  return warps == 1 ? q : kPlainWarpRows * warps;
 }
 
 void BackwardKernel::setPlain(bool isPlain) {
@@ -45,14 +45,14 @@ void BackwardKernel::setPlain(bool isPlain) {
   schedule = tile::ScheduleAttr::get(
       b.getContext(), getPlainRows(), whole.getKv(), /*stages=*/1,
       std::min(whole.getWarps(), kPlainWarps), whole.getQInRegisters(),
-      whole.getSram(), /*roles=*/tile::RolesAttr());
+      whole.getSram(), kPlainWarpRows, /*roles=*/tile::RolesAttr());
 }
 
 void BackwardKernel::setSingleStage() {
   schedule = tile::ScheduleAttr::get(
       b.getContext(), whole.getQ(), whole.getKv(), /*stages=*/1,
       whole.getWarps(), whole.getQInRegisters(), whole.getSram(),
-      /*roles=*/tile::RolesAttr());
+      whole.getWarpRows(), /*roles=*/tile::RolesAttr());
 }
 
 void BackwardKernel::setQueryForm(bool isQueryForm) {
@@ -191,8 +191,7 @@ QueryBlock BackwardKernel::loadQueries(Value batch, Value head,
           load(view("q"), batch, head, firstRow, {q, headDim}),
           load(view("do"), batch, head, firstRow, {q, valueDim}),
           loadValues("lse", batch, head, firstRow),
-          rowsAreQueries ? loadValues("delta", batch, head, firstRow)
-                         : Value()};
+          loadValues("delta", batch, head, firstRow)};
 }
 
 /// A value for each query: for each row of a pair's tiles, or for each column.
@@ -280,12 +279,10 @@ Pair BackwardKernel::buildPair(const QueryBlock &queries,
       b, scores.getType(), scores, queries.lse,
       tile::ExpBaseAttr::get(b.getContext(), tile::ExpBase::E),
       b.getF32FloatAttr(scale));
-  Value delta = queries.delta;
-  if (!delta)
-    delta = loadValues("delta", queries.batch, queries.head, queries.firstRow);
   Value gradient = product(keys.value, queries.outputGradient);
-  pair.scoreGradient = tile::ProbsGradientOp::create(
-      b, scores.getType(), pair.probs, gradient, delta, /*guarded=*/true);
+  pair.scoreGradient =
+      tile::ProbsGradientOp::create(b, scores.getType(), pair.probs, gradient,
+                                    queries.delta, /*guarded=*/true);
   if (op.hasScore())
     buildScoreGradient(pair, queries, keys.firstKey);
   return pair;

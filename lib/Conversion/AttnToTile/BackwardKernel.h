@@ -30,14 +30,17 @@ struct Buffer {
 /// argument carries the name as `tile.argument`; a workspace its sizes as
 /// `tile.workspace`, each "batch", "heads", "kv_heads", "queries", "keys",
 /// "capture N" (elements of that captured tensor) or a number, and
-/// `tile.zeroed` if it holds zeros before the first kernel. Workspaces:
+/// `tile.zeroed` if it holds zeros before the first kernel, and
+/// `tile.fragment_order` if a GPU's kernels may keep it in the order of
+/// fragments (as `warp.load_sums` has it). Workspaces:
 ///   delta     D of each row
 ///   dq_sum    the sum of dQ / scale
 ///   dcaptureN_sum  gradients of a capture, flat; their sum over the two
 ///             dimensions in front is its gradient
 class BufferList {
 public:
-  BufferList(mlir::func::FuncOp func, attn::BackwardOp op);
+  BufferList(mlir::func::FuncOp func, attn::BackwardOp op,
+             tile::ScheduleAttr schedule);
   /// The workspace dcaptureN_sum: [1][1][E], or with a part for each batch and
   /// key head.
   void addSums(int64_t capture, bool forEachHead);
@@ -55,7 +58,8 @@ private:
   void add(std::string name, mlir::MemRefType type,
            mlir::DictionaryAttr attributes = {});
   void addWorkspace(std::string name, mlir::RankedTensorType type,
-                    llvm::ArrayRef<std::string> sizes, bool zeroed);
+                    llvm::ArrayRef<std::string> sizes,
+                    llvm::ArrayRef<llvm::StringRef> marks);
   llvm::MapVector<llvm::StringRef, Buffer> list;
   std::deque<std::string> names; // what the keys of `list` are in
   llvm::SmallVector<std::string> captures;

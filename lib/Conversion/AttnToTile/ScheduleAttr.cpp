@@ -100,7 +100,7 @@ tile::ScheduleAttr toAttr(const Schedule &s, MLIRContext *context) {
                                  s.roles->turns, toAttr(s.roles->rescale),
                                  s.roles->apart, s.roles->ahead, s.roles->skip);
   return tile::ScheduleAttr::get(context, s.q, s.kv, s.stages, s.warps,
-                                 s.qInRegisters, s.sram, roles);
+                                 s.qInRegisters, s.sram, s.warpRows, roles);
 }
 
 Schedule toSchedule(tile::ScheduleAttr attr) {
@@ -111,6 +111,7 @@ Schedule toSchedule(tile::ScheduleAttr attr) {
   s.warps = attr.getWarps();
   s.qInRegisters = attr.getQInRegisters();
   s.sram = attr.getSram();
+  s.warpRows = attr.getWarpRows();
   if (tile::RolesAttr roles = attr.getRoles())
     s.roles = RoleChoices{
         roles.getGroups(),  roles.getProducer(), roles.getConsumer(),

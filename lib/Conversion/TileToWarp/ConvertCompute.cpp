@@ -26,7 +26,8 @@ LogicalResult KernelConverter::convertConstant(arith::ConstantOp op) {
 
 bool KernelConverter::isDealtByColumns(Value tile) {
   int64_t rows = cast<RankedTensorType>(tile.getType()).getDimSize(0);
-  return rows < 16 * kernel.getSchedule().getWarps();
+  tile::ScheduleAttr schedule = kernel.getSchedule();
+  return rows < schedule.getWarpRows() * schedule.getWarps();
 }
 
 bool KernelConverter::isReadFromShared(Value tile) {
@@ -93,8 +94,11 @@ LogicalResult KernelConverter::convertDot(tile::DotOp op) {
   if (!lhs)
     return op.emitOpError("reads its left operand from shared memory, but it "
                           "is neither loaded nor computed by a 'tile.map'");
-  if (needsBuffer && stored.erase(op.getLhs()))
+  if (needsBuffer && stored.contains(op.getLhs())) {
+    // One barrier for all tiles that are stored by now.
     warp::BarrierOp::create(builder, op.getLoc());
+    stored.clear();
+  }
   auto multiply = [&](bool guarded) -> Value {
     return warp::MmaOp::create(builder, op.getLoc(), lhs, rhs,
                                lookup(op.getAcc()), op.getTransposeA(),
@@ -168,7 +172,7 @@ LogicalResult KernelConverter::convertReduce(tile::ReduceOp op) {
   if (isDealtByColumns(op.getTile()) && !op.getDeferred())
     return op.emitOpError("sums rows, but ")
            << kernel.getSchedule().getWarps()
-           << " warps have fewer than 16 rows each of "
+           << " warps have fewer rows each than they take of "
            << op.getTile().getType() << "; use larger blocks or fewer warps";
   auto kind = op.getKind() == tile::ReduceKind::Max ? warp::ReduceKind::Max
                                                     : warp::ReduceKind::Add;

@@ -19,8 +19,9 @@ int64_t getSegment(int64_t columns, int64_t parts) {
 }
 
 /// Groups of warps that the columns of a tile of so many rows are dealt to.
-static int64_t partsOf(int64_t rows, int64_t warps) {
-  return std::max<int64_t>(16 * warps / rows, 1);
+static int64_t partsOf(int64_t rows, tile::ScheduleAttr schedule) {
+  return std::max<int64_t>(schedule.getWarpRows() * schedule.getWarps() / rows,
+                           1);
 }
 
 /// The segment of a tile's rows, from how it is written and read: a computed
@@ -30,13 +31,14 @@ int64_t KernelConverter::segmentOf(Value tile) {
   auto rowsOf = [](Value value) {
     return cast<RankedTensorType>(value.getType()).getDimSize(0);
   };
-  int64_t warps = kernel.getSchedule().getWarps(), parts = 1;
+  tile::ScheduleAttr schedule = kernel.getSchedule();
+  int64_t parts = 1;
   if (tile.getDefiningOp<tile::MapOp>())
-    parts = partsOf(rowsOf(tile), warps);
+    parts = partsOf(rowsOf(tile), schedule);
   for (OpOperand &use : tile.getUses())
     if (auto dot = dyn_cast<tile::DotOp>(use.getOwner());
         dot && use.getOperandNumber() == 1 && !dot.getTransposeB())
-      parts = std::max(parts, partsOf(rowsOf(dot.getResult()), warps));
+      parts = std::max(parts, partsOf(rowsOf(dot.getResult()), schedule));
   int64_t columns = cast<RankedTensorType>(tile.getType()).getDimSize(1);
   return getSegment(columns, parts);
 }

@@ -6,6 +6,17 @@ using namespace mlir;
 
 namespace flashc {
 
+/// May the array that `view` is be in the order of fragments? Its kernels say
+/// so alike.
+static bool isInFragmentOrder(Value view) {
+  auto argument = dyn_cast<BlockArgument>(view);
+  auto kernel =
+      argument ? dyn_cast<tile::KernelOp>(argument.getOwner()->getParentOp())
+               : tile::KernelOp();
+  return kernel &&
+         kernel.getArgAttr(argument.getArgNumber(), "tile.fragment_order");
+}
+
 /// f32 is never multiplied: it goes to registers, rows in order or columns.
 LogicalResult KernelConverter::convertLoadToFragment(tile::LoadOp op) {
   if (op.getLimit())
@@ -25,8 +36,9 @@ LogicalResult KernelConverter::convertLoadToFragment(tile::LoadOp op) {
     fragment = warp::LoadValuesOp::create(builder, op.getLoc(), type, view,
                                           batch, head, row);
   else
-    fragment = warp::LoadSumsOp::create(builder, op.getLoc(), type, view, batch,
-                                        head, row);
+    fragment =
+        warp::LoadSumsOp::create(builder, op.getLoc(), type, view, batch, head,
+                                 row, isInFragmentOrder(op.getView()));
   values.map(op.getTile(), fragment);
   return success();
 }
@@ -45,7 +57,8 @@ LogicalResult KernelConverter::convertAccumulate(tile::AccumulateOp op) {
     return failure();
   warp::AddSumsOp::create(builder, op.getLoc(), lookup(op.getTile()),
                           lookup(op.getView()), lookup(op.getBatch()),
-                          lookup(op.getHead()), lookup(op.getRow()));
+                          lookup(op.getHead()), lookup(op.getRow()),
+                          isInFragmentOrder(op.getView()));
   return success();
 }
 

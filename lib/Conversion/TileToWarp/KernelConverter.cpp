@@ -63,6 +63,8 @@ warp::KernelOp KernelConverter::createKernel(std::optional<int64_t> groups,
   auto result = warp::KernelOp::create(
       builder, kernel.getLoc(), kernel.getSymNameAttr(),
       kernel.getFunctionTypeAttr(), number(schedule.getWarps()), number(rows),
+      schedule.getWarpRows() == 16 ? IntegerAttr()
+                                   : number(schedule.getWarpRows()),
       /*shared_bytes=*/IntegerAttr(), groups ? number(*groups) : IntegerAttr(),
       turns ? builder.getUnitAttr() : UnitAttr(), /*queue=*/IntegerAttr(),
       getGrid(kernel), kernel.getArgAttrsAttr(), kernel.getResAttrsAttr());

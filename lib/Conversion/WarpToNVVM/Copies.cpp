@@ -105,8 +105,16 @@ void KernelEmitter::emitPut(warp::PutOp op) {
   commitCopies();
 }
 
+// Gets that follow each other wait as one, at the first.
 void KernelEmitter::emitGet(warp::GetOp op) {
-  waitForCopies(op.getPending().value_or(0));
+  auto isGet = [](Operation *at) { return isa_and_nonnull<warp::GetOp>(at); };
+  if (!isGet(op->getPrevNode())) {
+    int64_t pending = op.getPending().value_or(0);
+    for (Operation *at = op->getNextNode(); isGet(at); at = at->getNextNode())
+      pending = std::min<int64_t>(
+          pending, cast<warp::GetOp>(at).getPending().value_or(0));
+    waitForCopies(pending);
+  }
   buffers[op.getBuffer()] = slot(channels[op.getChannel()], op.getBlock());
 }
 
@@ -304,7 +312,7 @@ Value KernelEmitter::isRowWriter(warp::FragmentType type) {
   Value writer =
       arith::CmpIOp::create(b, arith::CmpIPredicate::eq,
                             arith::AndIOp::create(b, lane, i32(3)), i32(0));
-  int64_t parts = Deal(type.getRows(), kernel.getWarps()).parts;
+  int64_t parts = Deal(type.getRows(), grid).parts;
   if (parts == 1)
     return writer;
   Value isFirst = arith::CmpIOp::create(b, arith::CmpIPredicate::eq,
@@ -315,7 +323,7 @@ Value KernelEmitter::isRowWriter(warp::FragmentType type) {
 void KernelEmitter::emitStoreRows(warp::StoreRowsOp op) {
   const View &view = views[op.getView()];
   auto type = cast<warp::FragmentType>(op.getFragment().getType());
-  FragmentLayout layout(type, kernel.getWarps());
+  FragmentLayout layout(type, grid);
   Value headStart =
       headOffset(view, scalar(op.getBatch()), scalar(op.getHead()));
   Value first = rowOrigin(op.getRow(), type);

@@ -168,8 +168,19 @@ private:
     int64_t rowTile, half;
   };
   void forEachRow(const View &view, warp::FragmentType type, Value batch,
-                  Value head, Value row,
+                  Value head, Value row, int64_t rowTile,
                   llvm::function_ref<void(const SumRow &)> each);
+  void loadRows(const View &view, warp::LoadSumsOp op, int64_t rowTile,
+                llvm::MutableArrayRef<Value> out);
+  void addRows(const View &view, warp::AddSumsOp op, int64_t rowTile);
+  struct SumTiles {
+    Value address, isWhole; // of the lane's part of tile 0; i1
+    Value firstTile;        // its number, i32
+  };
+  SumTiles findTiles(const View &view, warp::FragmentType type, Value batch,
+                     Value head, Value row, int64_t rowTile);
+  Value isTileInside(const View &view, const SumTiles &tiles,
+                     const FragmentLayout &layout, int64_t tile);
 
   // Copies.cpp: between global and shared memory.
   void emitAlloc(warp::AllocOp op);
@@ -313,6 +324,7 @@ private:
   void callWithCondition(Value condition, llvm::function_ref<void()> then);
 
   warp::KernelOp kernel;
+  WarpGrid grid;
   MachineFeatures features;
   mlir::ImplicitLocOpBuilder b;
   mlir::IRMapping scalars;

@@ -9,14 +9,21 @@
 
 namespace flashc {
 
+/// A block's warps that compute, and the fewest rows of a tile that one has.
+struct WarpGrid {
+  int64_t warps, leastRows;
+  explicit WarpGrid(warp::KernelOp kernel)
+      : warps(kernel.getWarps()), leastRows(kernel.getLeastRows()) {}
+};
+
 /// How a tile's rows are dealt to the warps: `warpRows` for each; where these
-/// would be fewer than 16, to some of the warps, and the columns to `parts`
-/// groups of those.
+/// would be too few, to some of the warps, and the columns to `parts` groups of
+/// those.
 struct Deal {
   int64_t warpRows, parts;
-  Deal(int64_t rows, int64_t warps)
-      : warpRows(std::max<int64_t>(rows / warps, 16)),
-        parts(std::max<int64_t>(16 * warps / rows, 1)) {}
+  Deal(int64_t rows, WarpGrid grid)
+      : warpRows(std::max(rows / grid.warps, grid.leastRows)),
+        parts(std::max<int64_t>(grid.leastRows * grid.warps / rows, 1)) {}
 };
 
 /// The 16 x 8 tiles of one warp's part of a fragment.
@@ -24,10 +31,10 @@ struct FragmentLayout {
   int64_t rowTiles, columnTiles; // columnTiles is 0 for rank 1
   int64_t parts;                 // of the columns
   bool isColumns;                // a value for each column
-  FragmentLayout(warp::FragmentType type, int64_t warps)
-      : rowTiles(Deal(type.getRows(), warps).warpRows / 16),
+  FragmentLayout(warp::FragmentType type, WarpGrid grid)
+      : rowTiles(Deal(type.getRows(), grid).warpRows / 16),
         columnTiles(type.getRank() == 2 ? type.getShape()[1] / 8 : 0),
-        parts(Deal(type.getRows(), warps).parts), isColumns(type.isColumns()) {
+        parts(Deal(type.getRows(), grid).parts), isColumns(type.isColumns()) {
     columnTiles /= parts;
   }
   /// Columns of one warp's part.

@@ -28,7 +28,7 @@ static Value loadIf(ImplicitLocOpBuilder &b, Value address, Value inside) {
 void KernelEmitter::emitLoadValues(warp::LoadValuesOp op) {
   const View &view = views[op.getView()];
   auto type = cast<warp::FragmentType>(op.getFragment().getType());
-  FragmentLayout layout(type, kernel.getWarps());
+  FragmentLayout layout(type, grid);
   Value row = toI32(scalar(op.getRow())), end = view.sizes[2];
   Value start = headOffset(view, scalar(op.getBatch()), scalar(op.getHead()));
   auto address = [&](Value element) {
@@ -89,48 +89,139 @@ void KernelEmitter::emitLoadValues(warp::LoadValuesOp op) {
       Registers(branch.getResults().begin(), branch.getResults().end());
 }
 
-// Runs `each` for the lane's part of each row of a tile of f32: the address of
-// its first column, whether the row is inside the view, and its place.
+// Runs `each` for the lane's part of both rows of a row tile of f32: the
+// address of its first column, whether the row is inside the view, and its
+// place.
 void KernelEmitter::forEachRow(const View &view, warp::FragmentType type,
                                Value batch, Value head, Value row,
+                               int64_t rowTile,
                                llvm::function_ref<void(const SumRow &)> each) {
-  FragmentLayout layout(type, kernel.getWarps());
   Value firstRow = rowOrigin(row, type);
   Value zero = arith::ConstantIndexOp::create(b, 0);
   Value firstColumn = columnOrigin(zero, type);
   Value start = headOffset(view, scalar(batch), scalar(head));
   start = arith::AddIOp::create(b, start, wide(firstColumn));
-  for (int64_t rowTile = 0; rowTile < layout.rowTiles; ++rowTile)
-    for (int64_t half : {0, 1}) {
-      Value own =
-          arith::AddIOp::create(b, firstRow, i32(rowTile * 16 + half * 8));
-      Value offset = arith::MulIOp::create(b, wide(own), view.strides[2]);
-      Value address =
-          elementAddress(view, arith::AddIOp::create(b, start, offset));
-      Value inside = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, own,
-                                           view.sizes[2]);
-      each({address, inside, firstColumn, rowTile, half});
-    }
+  for (int64_t half : {0, 1}) {
+    Value own =
+        arith::AddIOp::create(b, firstRow, i32(rowTile * 16 + half * 8));
+    Value offset = arith::MulIOp::create(b, wide(own), view.strides[2]);
+    Value address =
+        elementAddress(view, arith::AddIOp::create(b, start, offset));
+    Value inside =
+        arith::CmpIOp::create(b, arith::CmpIPredicate::slt, own, view.sizes[2]);
+    each({address, inside, firstColumn, rowTile, half});
+  }
 }
 
-// Where columns beyond the view's head dim are padding, each is asked for.
-void KernelEmitter::emitLoadSums(warp::LoadSumsOp op) {
-  const View &view = views[op.getView()];
+// In the order of fragments: a tile of 16 x 8 elements, and its registers.
+constexpr int64_t kTileColumns = 8, kTileElements = 128, kTileRegisters = 4;
+
+static bool hasFragmentOrder(bool isAsked, MemRefType view) {
+  return isAsked && view.getShape()[3] % kTileColumns == 0;
+}
+
+// The tiles of the warp's 16 rows of a row tile, which follow each other.
+KernelEmitter::SumTiles KernelEmitter::findTiles(const View &view,
+                                                 warp::FragmentType type,
+                                                 Value batch, Value head,
+                                                 Value row, int64_t rowTile) {
+  FragmentLayout layout(type, grid);
+  Deal deal(type.getRows(), grid);
+  Value dealt =
+      arith::MulIOp::create(b, warpGroup(deal.parts), i32(deal.warpRows));
+  Value first = arith::AddIOp::create(
+      b, arith::AddIOp::create(b, toI32(scalar(row)), dealt),
+      i32(rowTile * 16));
+  Value end = arith::AddIOp::create(b, first, i32(16));
+  Value isWhole =
+      arith::CmpIOp::create(b, arith::CmpIPredicate::sle, end, view.sizes[2]);
+  Value firstTile = layout.parts == 1
+                        ? i32(0)
+                        : arith::MulIOp::create(b, columnPart(layout.parts),
+                                                i32(layout.columnTiles))
+                              .getResult();
+  Value inRows = arith::AddIOp::create(
+      b, lane, arith::MulIOp::create(b, firstTile, i32(kTileElements)));
+  Value offset = arith::AddIOp::create(
+      b, headOffset(view, scalar(batch), scalar(head)),
+      arith::AddIOp::create(
+          b, arith::MulIOp::create(b, wide(first), view.strides[2]),
+          wide(inRows)));
+  return {elementAddress(view, offset), isWhole, firstTile};
+}
+
+// Tiles of padding are outside; null where there are none.
+Value KernelEmitter::isTileInside(const View &view, const SumTiles &tiles,
+                                  const FragmentLayout &layout, int64_t tile) {
+  int64_t inside = view.type.getShape()[3] / kTileColumns;
+  if (inside == layout.columnTiles * layout.parts)
+    return {};
+  Value number = arith::AddIOp::create(b, tiles.firstTile, i32(tile));
+  return arith::CmpIOp::create(b, arith::CmpIPredicate::slt, number,
+                               i32(inside));
+}
+
+// Byte offset of a register from the lane's part of tile 0.
+static int64_t offsetOf(int64_t tile, int64_t reg) {
+  return (tile * kTileElements + reg * 32) * 4;
+}
+
+// Row by row. Where columns beyond the view's head dim are padding, each is
+// asked for.
+void KernelEmitter::loadRows(const View &view, warp::LoadSumsOp op,
+                             int64_t rowTile, MutableArrayRef<Value> out) {
   auto type = cast<warp::FragmentType>(op.getFragment().getType());
-  FragmentLayout layout(type, kernel.getWarps());
+  FragmentLayout layout(type, grid);
   int64_t columns = view.type.getShape()[3], padded = type.getShape()[1];
-  Registers out(layout.registers(/*packed=*/false));
-  forEachRow(view, type, op.getBatch(), op.getHead(), op.getRow(),
+  forEachRow(view, type, op.getBatch(), op.getHead(), op.getRow(), rowTile,
              [&](const SumRow &row) {
                for (int64_t tile = 0; tile < layout.columnTiles; ++tile)
                  for (int64_t column : {0, 1}) {
                    int64_t across = tile * 8 + column;
                    Value valid = insideColumns(row.inside, row.column, across,
                                                padded, columns);
-                   out[layout.element(row.rowTile, tile, row.half, column)] =
+                   out[layout.element(0, tile, row.half, column)] =
                        loadIf(b, gep(row.address, across * 4), valid);
                  }
              });
+}
+
+void KernelEmitter::emitLoadSums(warp::LoadSumsOp op) {
+  const View &view = views[op.getView()];
+  auto type = cast<warp::FragmentType>(op.getFragment().getType());
+  FragmentLayout layout(type, grid);
+  Type f32 = b.getF32Type();
+  Registers out;
+  for (int64_t rowTile = 0; rowTile < layout.rowTiles; ++rowTile) {
+    Registers part(layout.columnTiles * kTileRegisters);
+    if (!hasFragmentOrder(op.getFragmentOrder(), view.type)) {
+      loadRows(view, op, rowTile, part);
+      out.append(part);
+      continue;
+    }
+    SumTiles tiles = findTiles(view, type, op.getBatch(), op.getHead(),
+                               op.getRow(), rowTile);
+    auto branch =
+        scf::IfOp::create(b, SmallVector<Type>(part.size(), f32), tiles.isWhole,
+                          /*withElseRegion=*/true);
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(branch.thenBlock());
+    for (int64_t tile = 0; tile < layout.columnTiles; ++tile) {
+      Value inside = isTileInside(view, tiles, layout, tile);
+      for (int64_t reg = 0; reg < kTileRegisters; ++reg) {
+        Value address = gep(tiles.address, offsetOf(tile, reg));
+        part[tile * kTileRegisters + reg] =
+            inside ? loadIf(b, address, inside)
+                   : LLVM::LoadOp::create(b, f32, address, /*alignment=*/4)
+                         .getResult();
+      }
+    }
+    scf::YieldOp::create(b, part);
+    b.setInsertionPointToStart(branch.elseBlock());
+    loadRows(view, op, rowTile, part);
+    scf::YieldOp::create(b, part);
+    llvm::append_range(out, branch.getResults());
+  }
   fragments[op.getFragment()] = out;
 }
 
@@ -139,22 +230,23 @@ void KernelEmitter::addInMemory(Value address, int64_t offset, Value value) {
           "l,f,~{memory}", {address, value});
 }
 
-void KernelEmitter::emitAddSums(warp::AddSumsOp op) {
-  const View &view = views[op.getView()];
+// Row by row.
+void KernelEmitter::addRows(const View &view, warp::AddSumsOp op,
+                            int64_t rowTile) {
   auto type = cast<warp::FragmentType>(op.getFragment().getType());
-  FragmentLayout layout(type, kernel.getWarps());
+  FragmentLayout layout(type, grid);
   int64_t columns = view.type.getShape()[3], padded = type.getShape()[1];
-  Registers registers = fragments[op.getFragment()];
+  ArrayRef<Value> registers = fragments[op.getFragment()];
   Value yes = arith::ConstantOp::create(b, b.getBoolAttr(true));
   forEachRow(
-      view, type, op.getBatch(), op.getHead(), op.getRow(),
+      view, type, op.getBatch(), op.getHead(), op.getRow(), rowTile,
       [&](const SumRow &row) {
         callWithCondition(row.inside, [&] {
           for (int64_t tile = 0; tile < layout.columnTiles; ++tile)
             for (int64_t column : {0, 1}) {
               int64_t across = tile * 8 + column;
-              Value value = registers[layout.element(row.rowTile, tile,
-                                                     row.half, column)];
+              Value value =
+                  registers[layout.element(rowTile, tile, row.half, column)];
               auto add = [&] { addInMemory(row.address, across * 4, value); };
               Value valid =
                   insideColumns(yes, row.column, across, padded, columns);
@@ -165,6 +257,38 @@ void KernelEmitter::emitAddSums(warp::AddSumsOp op) {
             }
         });
       });
+}
+
+void KernelEmitter::emitAddSums(warp::AddSumsOp op) {
+  const View &view = views[op.getView()];
+  auto type = cast<warp::FragmentType>(op.getFragment().getType());
+  FragmentLayout layout(type, grid);
+  Registers registers = fragments[op.getFragment()];
+  for (int64_t rowTile = 0; rowTile < layout.rowTiles; ++rowTile) {
+    if (!hasFragmentOrder(op.getFragmentOrder(), view.type)) {
+      addRows(view, op, rowTile);
+      continue;
+    }
+    SumTiles tiles = findTiles(view, type, op.getBatch(), op.getHead(),
+                               op.getRow(), rowTile);
+    auto branch = scf::IfOp::create(b, tiles.isWhole, /*withElseRegion=*/true);
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPoint(branch.thenBlock()->getTerminator());
+    for (int64_t tile = 0; tile < layout.columnTiles; ++tile) {
+      auto add = [&] {
+        int64_t first = layout.element(rowTile, tile, 0, 0);
+        for (int64_t reg = 0; reg < kTileRegisters; ++reg)
+          addInMemory(tiles.address, offsetOf(tile, reg),
+                      registers[first + reg]);
+      };
+      if (Value inside = isTileInside(view, tiles, layout, tile))
+        callWithCondition(inside, add);
+      else
+        add();
+    }
+    b.setInsertionPoint(branch.elseBlock()->getTerminator());
+    addRows(view, op, rowTile);
+  }
 }
 
 LogicalResult KernelEmitter::emitScatter(warp::ScatterOp op) {

@@ -23,7 +23,8 @@ constexpr StringLiteral kSharedSymbol = "flashc_shared";
 
 KernelEmitter::KernelEmitter(warp::KernelOp kernel,
                              const MachineFeatures &features)
-    : kernel(kernel), features(features), b(kernel.getLoc(), OpBuilder(kernel)),
+    : kernel(kernel), grid(kernel), features(features),
+      b(kernel.getLoc(), OpBuilder(kernel)),
       mapList(warp::getTensorMaps(kernel)) {}
 
 // A view's parameters, in order: pointer, dynamic sizes (i32), dynamic strides
@@ -254,7 +255,7 @@ LogicalResult KernelEmitter::emitOp(Operation *op) {
 
 // What a value of the level is on the machine: a fragment its registers,
 // anything else itself.
-static void appendRegisterTypes(Type type, int64_t warps,
+static void appendRegisterTypes(Type type, WarpGrid grid,
                                 SmallVectorImpl<Type> &out) {
   auto fragment = dyn_cast<warp::FragmentType>(type);
   if (!fragment) {
@@ -263,7 +264,7 @@ static void appendRegisterTypes(Type type, int64_t warps,
   }
   Type element = fragment.getElementType();
   bool packed = element.isF16() || element.isBF16();
-  out.append(FragmentLayout(fragment, warps).registers(packed),
+  out.append(FragmentLayout(fragment, grid).registers(packed),
              packed ? Type(IntegerType::get(type.getContext(), 32)) : element);
 }
 
@@ -278,7 +279,7 @@ void KernelEmitter::bindRegisters(ValueRange values, ValueRange registers) {
   size_t next = 0;
   for (Value value : values) {
     SmallVector<Type> types;
-    appendRegisterTypes(value.getType(), kernel.getWarps(), types);
+    appendRegisterTypes(value.getType(), grid, types);
     ValueRange part = registers.slice(next, types.size());
     next += types.size();
     if (isa<warp::FragmentType>(value.getType()))
@@ -330,7 +331,7 @@ LogicalResult KernelEmitter::emitFor(scf::ForOp op) {
 LogicalResult KernelEmitter::emitIf(scf::IfOp op) {
   SmallVector<Type> types;
   for (Type type : op.getResultTypes())
-    appendRegisterTypes(type, kernel.getWarps(), types);
+    appendRegisterTypes(type, grid, types);
   auto branch = scf::IfOp::create(b, types, scalar(op.getCondition()),
                                   /*addThenBlock=*/true,
                                   /*addElseBlock=*/op.elseBlock() != nullptr);

@@ -14,7 +14,7 @@
 // CHECK-SAME:    %[[Q:[^:]+]]: memref<?x32x?x64xf16, {{[^{]+}} {tile.argument = "q"}, %[[K:[^:]+]]: {{[^{]+}} {tile.argument = "k"}, %[[V:[^:]+]]: {{[^{]+}} {tile.argument = "v"},
 // CHECK-SAME:    %[[DO:[^:]+]]: {{[^{]+}} {tile.argument = "do"}, %[[LSE:[^:]+]]: {{[^{]+}} {tile.argument = "lse"}, %[[DELTA:[^:]+]]: {{[^{]+}} {tile.argument = "delta",
 // CHECK-SAME:    %[[DK:[^:]+]]: {{[^{]+}} {tile.argument = "dk", tile.output}, %[[DV:[^:]+]]: {{[^{]+}} {tile.argument = "dv", tile.output},
-// CHECK-SAME:    %[[DQ:[^:]+]]: memref<?x?x?x64xf32, {{[^{]+}} {tile.argument = "dq_sum", tile.output, tile.workspace = ["batch", "heads", "queries", "64"], tile.zeroed})
+// CHECK-SAME:    %[[DQ:[^:]+]]: memref<?x?x?x64xf32, {{[^{]+}} {tile.argument = "dq_sum", tile.fragment_order, tile.output, tile.workspace = ["batch", "heads", "queries", "64"], tile.zeroed})
 // CHECK-SAME:    grid = #tile.grid<batch = [1, 0], heads = [1, 1], blocks = [1, 2], rows = 64>
 // CHECK-DAG:     %[[C4:.+]] = arith.constant 4 : index
 // CHECK:         %[[B:.+]], %[[H:.+]], %[[J:.+]] = tile.program
@@ -29,10 +29,10 @@
 // CHECK-DAG:         %[[QT:.+]] = tile.load %[[Q]][%[[B]], %[[HEAD]], %[[I0]]]
 // CHECK-DAG:         %[[DOT:.+]] = tile.load %[[DO]][%[[B]], %[[HEAD]], %[[I0]]]
 // CHECK-DAG:         %[[LSET:.+]] = tile.load %[[LSE]][%[[B]], %[[HEAD]], %[[I0]]] : {{.+}} -> tensor<1x32xf32>
+// CHECK-DAG:         %[[DT:.+]] = tile.load %[[DELTA]][%[[B]], %[[HEAD]], %[[I0]]] : {{.+}} -> tensor<1x32xf32>
 // CHECK:             %[[S:.+]] = tile.dot %[[KT]], %[[QT]] {{.+}} transpose_b : {{.+}} -> tensor<64x32xf32>
 // CHECK:             %[[M:.+]] = tile.mask %[[S]] at(%[[I0]], %[[J0]]) transposed {{.+}} sets([#[[SET]]])
 // CHECK:             %[[P:.+]] = tile.probs %[[M]], %[[LSET]] base(e) scale(1.250000e-01)
-// CHECK:             %[[DT:.+]] = tile.load %[[DELTA]][%[[B]], %[[HEAD]], %[[I0]]] : {{.+}} -> tensor<1x32xf32>
 // CHECK:             %[[DP:.+]] = tile.dot %[[VT]], %[[DOT]] {{.+}} transpose_b
 // CHECK:             %[[DS:.+]] = tile.probs_gradient %[[P]], %[[DP]], %[[DT]] guarded
 // CHECK:             %[[P16:.+]] = tile.map ins(%[[P]]

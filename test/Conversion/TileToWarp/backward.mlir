@@ -1,5 +1,8 @@
-// RUN: flashc --backward --head-dim=64 --mask=none --heads=8 --arch=sm_80 --tiles=64x128 --warps=8 --emit=warp | FileCheck %s
+// RUN: flashc --backward --head-dim=64 --mask=none --heads=8 --arch=sm_80 --emit=warp \
+// RUN:     --schedule='#tile.schedule<q = 64, kv = 128, stages = 2, warps = 8, q_in_registers = false, sram = 166912>' | FileCheck %s
 // RUN: flashc --backward --deterministic --head-dim=64 --mask=none --heads=8 --arch=sm_80 --tiles=64x128 --warps=8 --emit=warp | FileCheck %s --check-prefix=DET
+// RUN: flashc --backward --head-dim=128 --mask=none --heads=8 --arch=sm_80 --emit=warp \
+// RUN:     --schedule='#tile.schedule<q = 64, kv = 128, stages = 2, warps = 8, q_in_registers = false, sram = 166912, warp_rows = 32>' | FileCheck %s --check-prefix=WIDE
 //
 // The main kernel goes over query blocks; dS passes through shared memory behind the products that need no other warp's part of it, and
 // dQ's columns are dealt to two groups of warps.
@@ -18,22 +21,22 @@
 // CHECK:         %[[DS:.+]] = warp.alloc {{.*}}!warp.buffer<128x64xf16, 64>
 // CHECK:         scf.for
 // CHECK:           warp.load_values {{.+}} -> !warp.fragment<1x64xf32, of 128>
+// CHECK:           %[[DELTA:.+]] = warp.load_values
 // CHECK:           %[[Q:.+]] = warp.get %[[QS]]
+// CHECK-NEXT:      %[[DO:.+]] = warp.get %[[DOS]]
 // CHECK:           warp.mma %{{.+}}, %[[Q]] acc(%{{.+}}) transpose_b
 // CHECK:           math.exp2
-// CHECK:           %[[DELTA:.+]] = warp.load_values
 // CHECK:           %[[START:.+]] = warp.map ins({{.*}}%[[DELTA]]
-// CHECK:           %[[DO:.+]] = warp.get %[[DOS]]
 // CHECK:           warp.mma %{{.+}}, %[[DO]] acc(%[[START]]) transpose_b
 // CHECK:           warp.store %[[DSR:.+]] to %[[DS]]
 // CHECK:           warp.mma %{{.+}}, %[[DO]] acc
 // CHECK:           warp.mma %[[DSR]], %[[Q]] acc
 // CHECK:           warp.barrier
 // CHECK:           %[[DQ:.+]] = warp.mma %[[DS]], %{{.+}} acc(%{{.+}}) transpose_a
-// CHECK:           warp.add_sums %[[DQ]] to
+// CHECK:           warp.add_sums %[[DQ]] to {{.+}} fragment_order
 
 // CHECK-LABEL: warp.kernel @attention_backward_dq(
-// CHECK:         warp.load_sums
+// CHECK:         warp.load_sums {{.+}} fragment_order
 // CHECK:         warp.copy_out
 
 // DET-LABEL: warp.kernel @attention_backward(
@@ -43,3 +46,16 @@
 // DET-NOT:     add_sums
 // DET:         warp.mma {{.+}} -> !warp.fragment<128x64xf32>
 // DET:         warp.copy_out
+
+// Warps of 32 rows: P too has its columns dealt to two groups of warps and passes through shared memory. One barrier is for both.
+// WIDE-LABEL: warp.kernel @attention_backward(
+// WIDE-SAME:    warp_rows = 32 : i64
+// WIDE:         %[[P:.+]] = warp.alloc {{.*}}!warp.buffer<128x64xf16, 64>
+// WIDE:         %[[DS:.+]] = warp.alloc {{.*}}!warp.buffer<128x64xf16, 64>
+// WIDE:         scf.for
+// WIDE:           warp.store %{{.+}} to %[[P]]
+// WIDE:           warp.store %{{.+}} to %[[DS]]
+// WIDE-NEXT:      warp.barrier
+// WIDE-NEXT:      warp.mma %[[P]]
+// WIDE-NEXT:      warp.mma %[[DS]]
+// WIDE-NEXT:      warp.mma %[[DS]], %{{.+}} acc(%{{.+}}) transpose_a

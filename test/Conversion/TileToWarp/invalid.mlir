@@ -103,7 +103,7 @@ tile.kernel @limited(%rows: !view, %end: memref<1xi32>) attributes {grid = #tile
 tile.kernel @split_rows(%rows: memref<?x?x?xf32, strided<[?, ?, 1], offset: ?>>) attributes {grid = #tile.grid<batch = [0, 0], heads = [0, 1], blocks = [0, 2], rows = 64>, schedule = #schedule} {
   %p = arith.constant dense<0.0> : tensor<64x64xf32>
   %z = arith.constant dense<0.0> : tensor<64xf32>
-  // expected-error @+1 {{'tile.reduce' op sums rows, but 8 warps have fewer than 16 rows each of 'tensor<64x64xf32>'; use larger blocks or fewer warps}}
+  // expected-error @+1 {{'tile.reduce' op sums rows, but 8 warps have fewer rows each than they take of 'tensor<64x64xf32>'; use larger blocks or fewer warps}}
   %l = tile.reduce add %p init(%z) : tensor<64x64xf32>, tensor<64xf32>
   tile.return
 }

@@ -46,6 +46,11 @@
 
 // -----
 
+// expected-error @+1 {{expects warps of 16 or, without roles, 32 rows at least, but got 48; leave warp_rows out}}
+#s = #tile.schedule<q = 64, kv = 64, stages = 1, warps = 2, q_in_registers = false, sram = 1000, warp_rows = 48>
+
+// -----
+
 // expected-error @+1 {{expects q to be a multiple of 16 rows for each warp, but got q = 48 and warps = 2; change one of them}}
 #s = #tile.schedule<q = 48, kv = 64, stages = 1, warps = 2, q_in_registers = false, sram = 1000>
 

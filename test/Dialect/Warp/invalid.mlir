@@ -95,6 +95,13 @@ warp.kernel @f(%q: memref<?x?x?x64xf16, strided<[?, ?, ?, 1], offset: ?>>) attri
 
 // -----
 
+// expected-error @+1 {{'warp.kernel' op has warps of 16 or, without groups, 32 rows at least, but of 48; leave warp_rows out}}
+warp.kernel @f(%q: memref<?x?x?x64xf16, strided<[?, ?, ?, 1], offset: ?>>) attributes {q_block = 128 : i64, warps = 4 : i64, warp_rows = 48 : i64} {
+  warp.return
+}
+
+// -----
+
 // expected-error @+1 {{'warp.kernel' op deals its rows to the warps in groups of 16, but 96 rows do not make whole groups for 4 warps; use a multiple of 64}}
 warp.kernel @f(%q: memref<?x?x?x64xf16, strided<[?, ?, ?, 1], offset: ?>>) attributes {q_block = 96 : i64, warps = 4 : i64} {
   warp.return

@@ -97,9 +97,9 @@ warp.kernel @sums(%sums: memref<?x?x?x64xf32, strided<[?, ?, ?, 1], offset: ?>>,
   // CHECK: warp.load_values %{{.+}}[%{{.+}}, %{{.+}}, %{{.+}}] : {{.+}} -> !warp.fragment<1x64xf32, of 128>
   %lse = warp.load_values %rows[%b, %h, %row] : memref<?x?x?xf32, strided<[?, ?, 1], offset: ?>> -> !warp.fragment<1x64xf32, of 128>
   // CHECK: %[[SUM:.+]] = warp.load_sums
-  %sum = warp.load_sums %sums[%b, %h, %row] : memref<?x?x?x64xf32, strided<[?, ?, ?, 1], offset: ?>> -> !warp.fragment<64x64xf32>
-  // CHECK: warp.add_sums %[[SUM]] to %{{.+}}[%{{.+}}, %{{.+}}, %{{.+}}]
-  warp.add_sums %sum to %sums[%b, %h, %row] : !warp.fragment<64x64xf32>, memref<?x?x?x64xf32, strided<[?, ?, ?, 1], offset: ?>>
+  %sum = warp.load_sums %sums[%b, %h, %row] fragment_order : memref<?x?x?x64xf32, strided<[?, ?, ?, 1], offset: ?>> -> !warp.fragment<64x64xf32>
+  // CHECK: warp.add_sums %[[SUM]] to %{{.+}}[%{{.+}}, %{{.+}}, %{{.+}}] fragment_order
+  warp.add_sums %sum to %sums[%b, %h, %row] fragment_order : !warp.fragment<64x64xf32>, memref<?x?x?x64xf32, strided<[?, ?, ?, 1], offset: ?>>
   %x = warp.fill 0.000000e+00 : f32 -> !warp.fragment<128x64xf32>
   // CHECK: warp.map ins(%{{.+}}, %[[LSE:.+]] : !warp.fragment<128x64xf32>, !warp.fragment<1x64xf32, of 128>)
   %y = warp.map ins(%x, %lse : !warp.fragment<128x64xf32>, !warp.fragment<1x64xf32, of 128>) -> !warp.fragment<128x64xf32> {

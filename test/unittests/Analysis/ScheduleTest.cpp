@@ -200,9 +200,9 @@ TEST_CASE("gradients on a GPU: keys are rows, and everything fits") {
       CHECK(s->sharedBytes <= gpu.sharedBytesPerBlock);
       CHECK(s->registersEstimate <= 255);
       // Warps that share rows deal all columns among themselves.
-      int64_t columns = getBackwardColumns(d, s->q, s->kv, s->warps);
-      int64_t parts =
-          std::max({16 * s->warps / s->q, 16 * s->warps / s->kv, int64_t(1)});
+      int64_t columns = getBackwardColumns(d, *s);
+      int64_t rows = s->warpRows * s->warps;
+      int64_t parts = std::max({rows / s->q, rows / s->kv, int64_t(1)});
       CHECK(columns >= d);
       CHECK(columns % (16 * parts) == 0);
     }

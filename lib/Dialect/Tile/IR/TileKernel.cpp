@@ -82,13 +82,18 @@ int64_t getLoadedBytes(KernelOp kernel) {
 LogicalResult ScheduleAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                    int64_t q, int64_t kv, int64_t stages,
                                    int64_t warps, bool qInRegisters,
-                                   int64_t sram, RolesAttr roles) {
+                                   int64_t sram, int64_t warpRows,
+                                   RolesAttr roles) {
   if (stages < 1 || stages > kMaxStages || warps < 1 || warps > kMaxWarps ||
       sram < 1)
     return emitError() << "expects 1 to " << kMaxStages << " stages, 1 to "
                        << kMaxWarps << " warps and an sram of at least 1, but "
                        << "got " << stages << ", " << warps << " and " << sram
                        << "; leave them to chooseSchedule";
+  if (warpRows != kStep && (warpRows != 2 * kStep || roles))
+    return emitError() << "expects warps of 16 or, without roles, 32 rows at "
+                          "least, but got "
+                       << warpRows << "; leave warp_rows out";
   // In a backward query blocks are columns of most tiles, and may be shorter.
   bool isDealt = q > 0 && q % kStep == 0 &&
                  (q % (kStep * warps) == 0 || kStep * warps % q == 0);

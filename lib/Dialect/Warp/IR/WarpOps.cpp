@@ -63,6 +63,11 @@ LogicalResult KernelOp::verify() {
   if (getWarps() < 1 || getWarps() > 32)
     return emitOpError("runs 1 to 32 warps (1024 threads), but it asks for ")
            << getWarps() << "; choose fewer or more warps";
+  int64_t least = getLeastRows();
+  if (least != 16 && (least != 32 || getGroups()))
+    return emitOpError("has warps of 16 or, without groups, 32 rows at least, "
+                       "but of ")
+           << least << "; leave warp_rows out";
   int64_t group = 16 * getWarps();
   bool isDealt =
       getQBlock() > 0 && getQBlock() % 16 == 0 &&

@@ -63,6 +63,22 @@ Operation *getEnd(GetOp get) {
   return last ? last : get.getOperation();
 }
 
+/// Gets of rings of several slots are joined to one where no slot is freed in
+/// between: the blocks have been under way for long, and a barrier less lets
+/// what stands between the gets be scheduled as a whole.
+void joinGets(ArrayRef<GetOp> gets) {
+  GetOp last = gets.back();
+  bool isJoinable = llvm::all_of(gets, [&](GetOp get) {
+    Operation *reader = getLastReader(get.getBuffer(), get->getBlock());
+    return get.getChannel().getType().getDepth() > 1 && reader &&
+           last->isBeforeInBlock(reader);
+  });
+  if (!isJoinable)
+    return;
+  for (auto [previous, get] : llvm::zip(gets, gets.drop_front()))
+    get->moveAfter(previous);
+}
+
 /// A ring of one slot can be refilled only behind a barrier: where another
 /// channel's get brings one, it moves up to the last reader of that slot. So
 /// K's next block is under way during the softmax, and not only during P V.
@@ -80,15 +96,20 @@ void hoistReleases(ArrayRef<GetOp> gets) {
 /// Behind the first barrier that follows the last reader: in this iteration, or
 /// at the head of the next one, where the put is of one block less.
 PutPlace findPlace(GetOp get) {
+  auto endOfGets = [](Operation *barrier) {
+    while (isa_and_nonnull<GetOp>(barrier->getNextNode()))
+      barrier = barrier->getNextNode();
+    return barrier;
+  };
   int64_t depth = get.getChannel().getType().getDepth();
   Operation *end = getEnd(get);
   if (Operation *barrier = getNextBarrier(end))
-    return {get, barrier, depth};
+    return {get, endOfGets(barrier), depth};
   Operation *first = &get->getBlock()->front();
   if (!isBarrier(first))
     first = getNextBarrier(first);
   if (depth > 1 || first != get)
-    return {get, first, depth - 1};
+    return {get, endOfGets(first), depth - 1};
   // The only barrier is the get that would wait for this very put.
   OpBuilder builder(get.getContext());
   builder.setInsertionPointAfter(end);
@@ -146,6 +167,7 @@ void insertFirstPuts(const Ahead &ahead) {
 LogicalResult placeInLoop(SmallVectorImpl<GetOp> &gets, Ahead &ahead) {
   sinkGets(gets);
   sortByPlace(gets);
+  joinGets(gets);
   hoistReleases(gets);
   sortByPlace(gets);
   SmallVector<PutPlace> places;

@@ -163,3 +163,42 @@ warp.kernel @unread(%view: !view, %lo: index, %hi: index) attributes {q_block = 
   %kc = warp.channel %view[%lo, %lo] blocks(%lo to %hi) : !view -> !two
   warp.return
 }
+
+// Two rings of two slots that are read to the end, as in a backward: their gets are joined, and the puts stand behind both.
+// CHECK-LABEL: warp.kernel @joined(
+// CHECK:         %[[Q:.+]] = warp.channel
+// CHECK:         %[[DO:.+]] = warp.channel
+// CHECK:         scf.for %[[J:[^ ]+]] =
+// CHECK-NEXT:      warp.get %[[Q]][%[[J]]]
+// CHECK-NEXT:      warp.get %[[DO]][%[[J]]]
+// CHECK:           warp.put %[[Q]]
+// CHECK:           warp.put %[[DO]]
+// CHECK-COUNT-4:   warp.mma
+// CHECK-NOT:       warp.put
+warp.kernel @joined(%view: !view, %lo: index, %hi: index) attributes {q_block = 64 : i64, warps = 4 : i64} {
+  %c1 = arith.constant 1 : index
+  %k = warp.fill 0.0 : f16 -> !q
+  %zero = warp.fill 0.0 : f32 -> !s
+  %qc = warp.channel %view[%lo, %lo] blocks(%lo to %hi) : !view -> !two
+  %doc = warp.channel %view[%lo, %lo] blocks(%lo to %hi) : !view -> !two
+  %sums:2 = scf.for %j = %lo to %hi step %c1 iter_args(%dk = %zero, %dv = %zero) -> (!s, !s) {
+    %q = warp.get %qc[%j] : !two -> !slot
+    %s = warp.mma %k, %q acc(%zero) transpose_b : !q, !slot -> !s
+    %p = warp.map ins(%s : !s) -> !q {
+    ^bb0(%x: f32):
+      %y = arith.truncf %x : f32 to f16
+      warp.yield %y : f16
+    }
+    %do = warp.get %doc[%j] : !two -> !slot
+    %dp = warp.mma %k, %do acc(%s) transpose_b : !q, !slot -> !s
+    %ds = warp.map ins(%dp : !s) -> !q {
+    ^bb0(%x: f32):
+      %y = arith.truncf %x : f32 to f16
+      warp.yield %y : f16
+    }
+    %dv1 = warp.mma %p, %do acc(%dv) : !q, !slot -> !s
+    %dk1 = warp.mma %ds, %q acc(%dk) : !q, !slot -> !s
+    scf.yield %dk1, %dv1 : !s, !s
+  }
+  warp.return
+}
