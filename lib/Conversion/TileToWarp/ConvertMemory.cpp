@@ -74,15 +74,22 @@ LogicalResult KernelConverter::convertLoad(tile::LoadOp op) {
   return success();
 }
 
-/// Is every read of this load behind a get that waits for the load too? So it
-/// is for the left operand of a dot whose right one comes from a stream.
+/// Is there a get in front of `dot` in its block? So there is where it, or a
+/// dot before it, reads a block of a stream.
+static bool isBehindGet(tile::DotOp dot) {
+  return llvm::any_of(
+      dot->getBlock()->getOps<tile::DotOp>(), [&](tile::DotOp reader) {
+        auto next = reader.getRhs().getDefiningOp<tile::NextOp>();
+        return next && next->getBlock() == dot->getBlock() &&
+               (reader == dot || reader->isBeforeInBlock(dot));
+      });
+}
+
+/// Is every read of this load behind a get that waits for the load too?
 static bool isAwaitedByGets(tile::LoadOp load) {
   return llvm::all_of(load.getTile().getUses(), [&](OpOperand &use) {
     auto dot = dyn_cast<tile::DotOp>(use.getOwner());
-    if (!dot || use.getOperandNumber() != 0)
-      return false;
-    auto next = dot.getRhs().getDefiningOp<tile::NextOp>();
-    return next && next->getBlock() != load->getBlock();
+    return dot && dot->getBlock() != load->getBlock() && isBehindGet(dot);
   });
 }
 
