@@ -71,6 +71,17 @@ Value KernelEmitter::headOffset(const View &view, Value batch, Value head) {
   return arith::AddIOp::create(b, x, y);
 }
 
+// The same, made where it is used and not in front of a loop: four products are
+// cheaper there than the registers that live through it. The copies keep LLVM
+// from hoisting what follows from them.
+Value KernelEmitter::headOffsetHere(const View &view, Value batch, Value head) {
+  auto copy = [&](Value value) {
+    return toIndex(
+        inlineAsm(b.getI32Type(), "mov.b32 $0, $1;", "=r,r", toI32(value)));
+  };
+  return headOffset(view, copy(batch), copy(head));
+}
+
 Value KernelEmitter::atEntry(const std::string &key,
                              llvm::function_ref<Value()> make) {
   auto [it, isNew] = entryValues.try_emplace(key);

@@ -59,8 +59,8 @@ void KernelEmitter::waitForCopies(int64_t pending) {
 // This thread's place in row 0 of a channel's head, for a put. In a loop beside
 // the channel one pointer a channel lives, which LLVM must not take apart again
 // into base and offset; all else is made anew. A channel that is opened in a
-// loop has its head from there: registers are shorter still, and the head's
-// copy keeps LLVM from hoisting what follows from it.
+// loop has its head from there: registers are shorter still, and copies of the
+// head and of the thread's id keep LLVM from hoisting what follows from them.
 Value KernelEmitter::channelAddress(warp::PutOp put, const Channel &channel) {
   warp::ChannelOp from = channel.op;
   const View &view = views[from.getView()];
@@ -91,6 +91,9 @@ void KernelEmitter::emitPut(warp::PutOp op) {
   Value inside = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, block,
                                        toI32(scalar(from.getHi())));
   callWithCondition(inside, [&] {
+    // A channel that is opened in a loop: see channelAddress.
+    if (!isa<warp::KernelOp>(from->getParentOp()))
+      copyThread = inlineAsm(b.getI32Type(), "mov.u32 $0, %tid.x;", "=r", {});
     Value row =
         inlineAsm(b.getI32Type(),
                   fmt::format("mul.lo.s32 $0, $1, {};", type.getShape()[0]),
@@ -101,6 +104,7 @@ void KernelEmitter::emitPut(warp::PutOp op) {
     Value own = channelAddress(op, channel);
     copyTileIn(view, start, own, row, limit, slot(channel, op.getBlock()),
                type.getBufferType());
+    copyThread = Value();
   });
   commitCopies();
 }
@@ -133,15 +137,18 @@ KernelEmitter::CopyPlan KernelEmitter::planCopy(warp::BufferType type) {
   plan.swizzle = Swizzle{type.getSegment()};
   plan.rowsPerStep = threads() / plan.swizzle.pieces();
   std::string key = fmt::format("copy{}", type.getSegment());
-  plan.row = atEntry(key + "row", [&]() -> Value {
-    return arith::DivUIOp::create(b, thread, i32(plan.swizzle.pieces()));
+  Value own = copyThread ? copyThread : thread;
+  auto place = [&](StringRef what, llvm::function_ref<Value()> make) -> Value {
+    return copyThread ? make() : atEntry(key + what.str(), make);
+  };
+  plan.row = place("row", [&]() -> Value {
+    return arith::DivUIOp::create(b, own, i32(plan.swizzle.pieces()));
   });
-  plan.column = atEntry(key + "column", [&]() -> Value {
-    Value piece =
-        arith::AndIOp::create(b, thread, i32(plan.swizzle.pieces() - 1));
+  plan.column = place("column", [&]() -> Value {
+    Value piece = arith::AndIOp::create(b, own, i32(plan.swizzle.pieces() - 1));
     return arith::ShLIOp::create(b, piece, i32(3));
   });
-  plan.lane = atEntry(key + "lane", [&]() -> Value {
+  plan.lane = place("lane", [&]() -> Value {
     Value group =
         arith::DivUIOp::create(b, plan.row, i32(plan.swizzle.rowGroup()));
     Value permuted = arith::XOrIOp::create(

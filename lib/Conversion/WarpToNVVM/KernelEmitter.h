@@ -317,6 +317,7 @@ private:
   Value elementAddress(const View &view, Value elements);
   /// i64 element offset of row 0 of (batch, head).
   Value headOffset(const View &view, Value batch, Value head);
+  Value headOffsetHere(const View &view, Value batch, Value head);
   void startSegment();
   void beginSegment();
   /// Runs `make` with the builder at the segment's start, once a key.
@@ -335,6 +336,7 @@ private:
   mlir::Operation *entryEnd = nullptr;
   std::map<std::string, Value> entryValues;
   Value shared, thread, lane, warpId;
+  Value copyThread; // the id that a copy uses instead of `thread`, or null
   // Kernels with roles.
   mlir::SmallVector<warp::TensorMap> mapList;
   Registers tensorMaps; // generic pointers to the parameters

@@ -99,7 +99,7 @@ void KernelEmitter::forEachRow(const View &view, warp::FragmentType type,
   Value firstRow = rowOrigin(row, type);
   Value zero = arith::ConstantIndexOp::create(b, 0);
   Value firstColumn = columnOrigin(zero, type);
-  Value start = headOffset(view, scalar(batch), scalar(head));
+  Value start = headOffsetHere(view, scalar(batch), scalar(head));
   start = arith::AddIOp::create(b, start, wide(firstColumn));
   for (int64_t half : {0, 1}) {
     Value own =
@@ -143,7 +143,7 @@ KernelEmitter::SumTiles KernelEmitter::findTiles(const View &view,
   Value inRows = arith::AddIOp::create(
       b, lane, arith::MulIOp::create(b, firstTile, i32(kTileElements)));
   Value offset = arith::AddIOp::create(
-      b, headOffset(view, scalar(batch), scalar(head)),
+      b, headOffsetHere(view, scalar(batch), scalar(head)),
       arith::AddIOp::create(
           b, arith::MulIOp::create(b, wide(first), view.strides[2]),
           wide(inRows)));
