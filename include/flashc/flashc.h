@@ -361,12 +361,10 @@ typedef struct flashc_gradient_options {
 /** The gradients of the attention that `spec` describes, as flashc_compile has
  *  its kernel; the score function is differentiated. NULL options are zeros.
  *  Fails, naming the operation, where it has no derivative. */
-FLASHC_API flashc_error *
-flashc_compile_gradients(flashc_context *context,
-                         const flashc_attention_spec *spec,
-                         const flashc_gradient_options *options,
-                         flashc_progress_function progress, void *user,
-                         flashc_gradients **gradients);
+FLASHC_API flashc_error *flashc_compile_gradients(
+    flashc_context *context, const flashc_attention_spec *spec,
+    const flashc_gradient_options *options, flashc_progress_function progress,
+    void *user, flashc_gradients **gradients);
 /** Its launches must have ended. */
 FLASHC_API void flashc_gradients_free(flashc_gradients *gradients);
 

@@ -145,8 +145,7 @@ Tensor flashc_torch::readable(const Tensor &tensor) {
 Tensor flashc_torch::emptyHeads(const Tensor &like, int64_t batch,
                                 int64_t heads, int64_t length, int64_t dim) {
   return empty(like, {batch, heads, length, dim},
-               {length * heads * dim, dim, heads * dim, 1},
-               like.scalar_type());
+               {length * heads * dim, dim, heads * dim, 1}, like.scalar_type());
 }
 
 Tensor flashc_torch::emptyDense(const Tensor &like,

@@ -30,7 +30,7 @@ void checkGradients(const BackwardProblem &b) {
                              "floating point; pass attn_mask_grad=False");
 }
 
-Tensor contiguous(const Tensor &tensor) {
+Tensor dense(const Tensor &tensor) {
   return tensor.is_contiguous() ? tensor : torch::stable::contiguous(tensor);
 }
 
@@ -80,8 +80,7 @@ flashc_torch::attentionBackward(const BackwardProblem &b) {
 
   Tensor query = readable(p.query), key = readable(p.key),
          value = readable(p.value), output = readable(b.output),
-         outputGradient = readable(b.outputGradient),
-         lse = contiguous(b.lse);
+         outputGradient = readable(b.outputGradient), lse = dense(b.lse);
   flashc::GradientArguments arguments;
   arguments.query = arrayOf(query);
   arguments.key = arrayOf(key);
@@ -91,7 +90,7 @@ flashc_torch::attentionBackward(const BackwardProblem &b) {
   arguments.outputGradient = arrayOf(outputGradient);
   std::optional<Tensor> lseGradient;
   if (b.lseGradient) {
-    lseGradient = contiguous(*b.lseGradient);
+    lseGradient = dense(*b.lseGradient);
     arguments.lseGradient = arrayOf(*lseGradient);
   }
   arguments.queryGradient = arrayOf(dq);
@@ -107,12 +106,11 @@ flashc_torch::attentionBackward(const BackwardProblem &b) {
   if (!bytes)
     raise(bytes.error());
   // torch's allocator gives it back to this stream alone.
-  Tensor workspace = emptyDense(p.query, {static_cast<int64_t>(*bytes)},
-                                ScalarType::Byte);
+  Tensor workspace =
+      emptyDense(p.query, {static_cast<int64_t>(*bytes)}, ScalarType::Byte);
   arguments.workspace = const_cast<void *>(workspace.const_data_ptr());
   arguments.workspaceBytes = *bytes;
-  if (flashc::Status error =
-          gradients.launch(currentStream(query), arguments))
+  if (flashc::Status error = gradients.launch(currentStream(query), arguments))
     raise(*error);
   return {dq, dk, dv, dMask};
 }

@@ -39,6 +39,16 @@ Gradients::workspaceBytes(const llvm::StringMap<ArrayArg> &arrays) const {
 /// What a launch on a device checks of its arrays.
 static llvm::Error checkOnCPU(const ProgramManifest &program,
                               const llvm::StringMap<ArrayArg> &arrays) {
+  auto sizes = problemSizes(
+      program,
+      [&](llvm::StringRef name) -> std::optional<llvm::ArrayRef<int64_t>> {
+        auto at = arrays.find(name);
+        if (at == arrays.end())
+          return std::nullopt;
+        return at->second.shape;
+      });
+  if (!sizes)
+    return sizes.takeError();
   for (const ProgramKernel &kernel : program.kernels) {
     Manifest manifest;
     std::vector<ArrayArg> args;
@@ -108,9 +118,8 @@ private:
         return made.takeError();
       compiled = std::move(*made);
     }
-    for (size_t other = 1; isFirst && number == 0 &&
-                           other < compiled->kernels.size();
-         ++other) {
+    for (size_t other = 1;
+         isFirst && number == 0 && other < compiled->kernels.size(); ++other) {
       llvm::Expected<CachedKernel> stored = get(other);
       if (!stored)
         return stored.takeError();
@@ -170,10 +179,11 @@ Context::makeGradients(const KernelSpec &spec,
       keyOf(**module, compileOptions, *assembler ? (*assembler)->name() : "");
   if (!key)
     return key.takeError();
-  CachedProgram cached(cache, *key, [&] {
+  auto compileAll = [&] {
     begin(Step::Lower);
     return compileProgramToGPU(**module, compileOptions, *assembler);
-  });
+  };
+  CachedProgram cached(cache, *key, compileAll);
   ProgramImage image;
   Gradients::Images kernels;
   do {

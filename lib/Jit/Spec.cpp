@@ -12,11 +12,10 @@ using namespace flashc::jit;
 size_t KernelSpecHash::operator()(const KernelSpec &spec) const {
   const AttentionSpec &a = spec.attention;
   // What most often differs; all of it is compared.
-  return llvm::hash_combine(a.name, a.headDim, a.valueHeadDim, a.heads,
-                            a.kvHeads, a.dtype, a.mask, a.kvLengths, a.withLse,
-                            a.batch, a.queries, a.keys, a.score, spec.mlir,
-                            spec.tiles, spec.alignment, spec.length,
-                            spec.gradients.has_value());
+  return llvm::hash_combine(
+      a.name, a.headDim, a.valueHeadDim, a.heads, a.kvHeads, a.dtype, a.mask,
+      a.kvLengths, a.withLse, a.batch, a.queries, a.keys, a.score, spec.mlir,
+      spec.tiles, spec.alignment, spec.length, spec.gradients.has_value());
 }
 
 llvm::Expected<mlir::OwningOpRef<mlir::ModuleOp>>

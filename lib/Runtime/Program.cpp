@@ -120,6 +120,9 @@ Program::pack(const llvm::StringMap<ArrayArg> &arrays,
   llvm::Expected<Placed> placed = place(info, arrays, workspace);
   if (!placed)
     return placed.takeError();
+  Device::Current current(*device); // to look at addresses
+  if (llvm::Error error = current.check())
+    return std::move(error);
   PackedProgram packed;
   packed.zeroed = placed->zeroed;
   for (auto [kernel, module] : llvm::zip_equal(info.kernels, kernels)) {

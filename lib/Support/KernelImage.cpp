@@ -50,24 +50,24 @@ json::Value Manifest::toJSON() const {
   for (const TensorMap &map : tensorMaps)
     maps.push_back(json::Object{{"param", map.param}, {"rows", map.rows}});
   json::Object out{{"format", kFormat},
-                      {"q_block", qBlock},
-                      {"kv_block", kvBlock},
-                      {"stages", stages},
-                      {"warps", warps},
-                      {"producer_warps", producerWarps},
-                      {"persistent", persistent},
-                      {"tensor_maps", std::move(maps)},
-                      {"shared_bytes", sharedBytes},
-                      {"registers", registers},
-                      {"spill_bytes", spillBytes},
-                      {"head_dim", headDim},
-                      {"value_head_dim", valueHeadDim},
-                      {"dtype", dtype},
-                      {"alignment", alignment},
-                      {"scale", scale},
-                      {"mask", mask},
-                      {"layout", layout},
-                      {"params", std::move(list)}};
+                   {"q_block", qBlock},
+                   {"kv_block", kvBlock},
+                   {"stages", stages},
+                   {"warps", warps},
+                   {"producer_warps", producerWarps},
+                   {"persistent", persistent},
+                   {"tensor_maps", std::move(maps)},
+                   {"shared_bytes", sharedBytes},
+                   {"registers", registers},
+                   {"spill_bytes", spillBytes},
+                   {"head_dim", headDim},
+                   {"value_head_dim", valueHeadDim},
+                   {"dtype", dtype},
+                   {"alignment", alignment},
+                   {"scale", scale},
+                   {"mask", mask},
+                   {"layout", layout},
+                   {"params", std::move(list)}};
   if (!program.empty())
     out["program"] = program;
   return out;

@@ -77,7 +77,7 @@ struct WantedShape {
 } // namespace
 
 static constexpr WantedShape kWanted[] = {
-    {"q", 4, false},  {"k", 4, true},   {"v", 4, true},    {"o", 4, false},
+    {"q", 4, false},  {"k", 4, true},    {"v", 4, true},     {"o", 4, false},
     {"do", 4, false}, {"lse", 3, false}, {"dlse", 3, false}, {"dq", 4, false},
     {"dk", 4, true},  {"dv", 4, true}};
 
@@ -105,8 +105,8 @@ llvm::Expected<ProgramSizes> flashc::problemSizes(
     llvm::function_ref<std::optional<llvm::ArrayRef<int64_t>>(llvm::StringRef)>
         shapeOf) {
   constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
-  auto lookUp = [&](llvm::StringRef name)
-      -> llvm::Expected<llvm::ArrayRef<int64_t>> {
+  auto lookUp =
+      [&](llvm::StringRef name) -> llvm::Expected<llvm::ArrayRef<int64_t>> {
     std::optional<llvm::ArrayRef<int64_t>> shape = shapeOf(name);
     if (!shape)
       return makeError("the gradients take the array '{}', but there is none "
@@ -143,8 +143,7 @@ llvm::Expected<ProgramSizes> flashc::problemSizes(
       return count.takeError();
     sizes.captures.push_back(*count);
   }
-  if (sizes.kvHeads == 0 ? sizes.heads != 0
-                         : sizes.heads % sizes.kvHeads != 0)
+  if (sizes.kvHeads == 0 ? sizes.heads != 0 : sizes.heads % sizes.kvHeads != 0)
     return makeError("{} query heads cannot share {} key heads; make the first "
                      "a multiple of the second",
                      sizes.heads, sizes.kvHeads);
@@ -155,8 +154,8 @@ llvm::Expected<ProgramSizes> flashc::problemSizes(
   for (int64_t number : manifest.gradients) {
     std::string name = "dcapture" + std::to_string(number);
     auto shape = shapeOf(name);
-    if (shape && (shape->size() != 1 ||
-                  (*shape)[0] != sizes.captures[size_t(number)]))
+    if (shape &&
+        (shape->size() != 1 || (*shape)[0] != sizes.captures[size_t(number)]))
       return makeError("array '{}' has shape ({}), but its capture has {} "
                        "elements; give it as many, flat",
                        name, fmt::join(*shape, ", "),
@@ -300,8 +299,9 @@ static bool fromJSON(const json::Value &value, ProgramManifest &m,
   }
   for (auto [i, number] : llvm::enumerate(m.gradients))
     if (number < 0 || number >= int64_t(m.captures.size())) {
-      path.field("gradients").index(i).report(
-          "expected the index of one of captures");
+      path.field("gradients")
+          .index(i)
+          .report("expected the index of one of captures");
       return false;
     }
   return true;

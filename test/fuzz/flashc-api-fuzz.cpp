@@ -212,12 +212,12 @@ private:
     if (random.oneIn(8))
       options.size = random.next() >> random.below(64);
     flashc_gradients *made = nullptr;
-    if (isRefused(flashc_compile_gradients(
-                      random.oneIn(2) ? cpu : gpu,
-                      random.oneIn(50) ? nullptr : &any.spec,
-                      random.oneIn(4) ? nullptr : &options, nullptr, nullptr,
-                      &made),
-                  problem)) {
+    if (isRefused(
+            flashc_compile_gradients(random.oneIn(2) ? cpu : gpu,
+                                     random.oneIn(50) ? nullptr : &any.spec,
+                                     random.oneIn(4) ? nullptr : &options,
+                                     nullptr, nullptr, &made),
+            problem)) {
       ++counts.refused;
       return;
     }
@@ -276,10 +276,10 @@ private:
 
   void misuseLaunchOfGradients(Random &random, std::string &problem) {
     auto a = sized<flashc_gradient_arguments>();
-    flashc_array *arrays[] = {&a.query,          &a.key,
-                              &a.value,          &a.output,
+    flashc_array *arrays[] = {&a.query,           &a.key,
+                              &a.value,           &a.output,
                               &a.output_gradient, &a.query_gradient,
-                              &a.key_gradient,   &a.value_gradient};
+                              &a.key_gradient,    &a.value_gradient};
     for (flashc_array *one : arrays)
       *one = array();
     a.lse = rowArray();

@@ -14,11 +14,9 @@ static constexpr size_t kArgumentsSize =
 static constexpr size_t kInfoSize =
     offsetof(flashc_gradients_info, manifest) + sizeof(char *);
 
-flashc_gradients::flashc_gradients(
-    std::shared_ptr<const jit::Gradients> given)
+flashc_gradients::flashc_gradients(std::shared_ptr<const jit::Gradients> given)
     : gradients(std::move(given)),
-      manifest(
-          llvm::formatv("{0:2}", gradients->manifest().toJSON()).str()) {}
+      manifest(llvm::formatv("{0:2}", gradients->manifest().toJSON()).str()) {}
 
 void flashc_gradients_free(flashc_gradients *gradients) { delete gradients; }
 
@@ -123,9 +121,8 @@ llvm::Error ArrayTaker::addCaptures() {
       return error;
   for (size_t i = 0; i < given.capture_gradient_count; ++i) {
     std::string number = std::to_string(manifest.gradients[i]);
-    if (llvm::Error error =
-            add("dcapture" + number, given.capture_gradients[i],
-                manifest.captureTypes[manifest.gradients[i]]))
+    if (llvm::Error error = add("dcapture" + number, given.capture_gradients[i],
+                                manifest.captureTypes[manifest.gradients[i]]))
       return error;
     ArrayArg &gradient = arrays["dcapture" + number];
     const ArrayArg &capture = arrays["capture" + number];
@@ -189,10 +186,9 @@ arraysOf(const flashc_gradients &gradients,
   return std::move(taker.arrays);
 }
 
-flashc_error *
-flashc_gradients_workspace(const flashc_gradients *gradients,
-                           const flashc_gradient_arguments *given,
-                           uint64_t *bytes) {
+flashc_error *flashc_gradients_workspace(const flashc_gradients *gradients,
+                                         const flashc_gradient_arguments *given,
+                                         uint64_t *bytes) {
   if (llvm::Error error = checkPointer(gradients, __func__, "gradients"))
     return give(std::move(error));
   if (llvm::Error error = checkPointer(bytes, __func__, "bytes"))
@@ -210,9 +206,8 @@ flashc_gradients_workspace(const flashc_gradients *gradients,
   return nullptr;
 }
 
-flashc_error *
-flashc_launch_gradients(flashc_gradients *gradients, void *stream,
-                        const flashc_gradient_arguments *given) {
+flashc_error *flashc_launch_gradients(flashc_gradients *gradients, void *stream,
+                                      const flashc_gradient_arguments *given) {
   if (llvm::Error error = checkPointer(gradients, __func__, "gradients"))
     return give(std::move(error));
   auto arguments = take(given, kArgumentsSize, __func__, "gradient_arguments");

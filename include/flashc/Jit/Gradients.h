@@ -43,8 +43,7 @@ public:
   /// `workspace` is at a multiple of 16 bytes. On the CPU: at once, with host
   /// arrays, until it is done. Fails before anything is written.
   llvm::Error launch(const llvm::StringMap<ArrayArg> &arrays,
-                     cuda::Pointer workspace,
-                     cuda::StreamHandle stream) const;
+                     cuda::Pointer workspace, cuda::StreamHandle stream) const;
 
 private:
   ProgramManifest info;

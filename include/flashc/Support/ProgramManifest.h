@@ -89,14 +89,13 @@ struct ProgramImage {
   std::vector<KernelImage> kernels;
 };
 
-/// The sizes of the problem that a program's arrays are of, where `shapeOf` says
-/// an array's shape by its name, or that there is none. Fails where q, k or a
-/// capture is missing, and where the shapes are not those of one problem.
-llvm::Expected<ProgramSizes>
-problemSizes(const ProgramManifest &manifest,
-             llvm::function_ref<
-                 std::optional<llvm::ArrayRef<int64_t>>(llvm::StringRef)>
-                 shapeOf);
+/// The sizes of the problem that a program's arrays are of, where `shapeOf`
+/// says an array's shape by its name, or that there is none. Fails where q, k
+/// or a capture is missing, and where the shapes are not those of one problem.
+llvm::Expected<ProgramSizes> problemSizes(
+    const ProgramManifest &manifest,
+    llvm::function_ref<std::optional<llvm::ArrayRef<int64_t>>(llvm::StringRef)>
+        shapeOf);
 
 /// The number of elements of a shape. Fails where their bytes are past 2^62.
 llvm::Expected<int64_t> countElements(llvm::StringRef name,

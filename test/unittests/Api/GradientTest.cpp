@@ -97,9 +97,10 @@ TEST_CASE("api gradients: what differences of the attention give") {
   // Along a direction of one array at a time. The difference of values near
   // 10 in f32 over a step of 2^-6 is good to some 2^-15.
   constexpr float kStep = 0x1p-7f;
-  for (auto [array, gradient] :
-       {std::pair(&p.q, &p.dq), {&p.k, &p.dk}, {&p.v, &p.dv},
-        {&p.slopes, &p.dSlopes}}) {
+  for (auto [array, gradient] : {std::pair(&p.q, &p.dq),
+                                 {&p.k, &p.dk},
+                                 {&p.v, &p.dv},
+                                 {&p.slopes, &p.dSlopes}}) {
     std::vector<float> direction = numbers(array->size(), 11);
     double wanted = dot(*gradient, direction);
     addTo(*array, direction, kStep);

@@ -30,18 +30,18 @@ std::shared_ptr<Context> onDevice(const CacheFolder &folder,
 /// Arrays of one batch, two heads and 100 rows of 64.
 llvm::StringMap<ArrayArg> arrays() {
   llvm::StringMap<ArrayArg> map;
-  uint64_t at = 0x1000000;
+  uint64_t at = 0x10000;
   for (const char *name : {"q", "k", "v", "o", "do", "dq", "dk", "dv"})
-    map[name] = {at += 0x100000, {1, 2, 100, 64}, {12800, 6400, 64, 1}};
-  map["lse"] = {at += 0x100000, {1, 2, 100}, {200, 100, 1}};
+    map[name] = {at += 0x10000, {1, 2, 100, 64}, {12800, 6400, 64, 1}};
+  map["lse"] = {at += 0x10000, {1, 2, 100}, {200, 100, 1}};
   return map;
 }
 
 std::vector<std::string> entries(const CacheFolder &folder) {
   std::vector<std::string> found;
   std::error_code error;
-  for (llvm::sys::fs::recursive_directory_iterator it(folder.options().folder,
-                                                      error),
+  for (llvm::sys::fs::recursive_directory_iterator
+           it(folder.options().folder, error),
        end;
        it != end && !error; it.increment(error))
     if (llvm::StringRef(it->path()).ends_with(".kernel"))
@@ -100,13 +100,13 @@ TEST_CASE("gradients: all kernels are launched in order on the workspace") {
   size_t bytes = llvm::cantFail(gradients->workspaceBytes(arrays()));
   CHECK(bytes >= 2 * 100 * 4); // D at least
   seen.calls.clear();
-  llvm::cantFail(gradients->launch(arrays(), 0x9000000, nullptr));
+  llvm::cantFail(gradients->launch(arrays(), 0x200000, nullptr));
   size_t launches = 0;
   for (const std::string &call : seen.calls)
     launches += llvm::StringRef(call).starts_with("launch");
   CHECK(launches == gradients->manifest().kernels.size());
-  CHECK(llvm::toString(gradients->launch(arrays(), 0x9000008, nullptr)) ==
-        "the gradients' workspace is at 0x9000008, but has to be at a multiple "
+  CHECK(llvm::toString(gradients->launch(arrays(), 0x200008, nullptr)) ==
+        "the gradients' workspace is at 0x200008, but has to be at a multiple "
         "of 16 bytes; move it");
 }
 

@@ -41,7 +41,7 @@ TEST_CASE("workspace: an unknown word is an error") {
 TEST_CASE("program manifest: what its JSON says") {
   ProgramManifest manifest;
   manifest.kernels.push_back(
-      {"bwd", {1, 0}, {}, {1, 2}, 64, {"q", "k", "dq_sum"}});
+      {"bwd", {1, 0}, {}, {1, 2}, 64, {"q", "k", "dq_sum"}, {}});
   manifest.workspaces.push_back({"dq_sum", "f32", {"batch", "64"}, true});
   llvm::json::Value value = manifest.toJSON();
   const llvm::json::Object *kernel =
@@ -88,7 +88,7 @@ std::string textOf(const llvm::json::Value &value) {
 TEST_CASE("program manifest: what is written is read again") {
   ProgramManifest manifest = whole();
   auto read = ProgramManifest::parse(textOf(manifest.toJSON()));
-  REQUIRE(read);
+  REQUIRE(bool(read));
   CHECK(*read == manifest);
 }
 
@@ -114,10 +114,9 @@ TEST_CASE("program manifest: what is wrong with one is said with its place") {
             advice);
   CHECK(refused([](Object &o) { o["kernels"] = llvm::json::Array{}; }) ==
         "expected one or more at program.kernels" + advice);
-  CHECK(refused([&](Object &o) {
-          (*kernel(o).getObject("grid"))["rows"] = 0;
-        }) == "expected a positive number at program.kernels[0].grid.rows" +
-                  advice);
+  CHECK(
+      refused([&](Object &o) { (*kernel(o).getObject("grid"))["rows"] = 0; }) ==
+      "expected a positive number at program.kernels[0].grid.rows" + advice);
   CHECK(refused([&](Object &o) {
           (*kernel(o).getObject("grid"))["batch"] = llvm::json::Array{3, 0};
         }) == "expected one of the arguments at program.kernels[0].grid.batch" +
