@@ -39,14 +39,7 @@ Gradients::workspaceBytes(const llvm::StringMap<ArrayArg> &arrays) const {
 /// What a launch on a device checks of its arrays.
 static llvm::Error checkOnCPU(const ProgramManifest &program,
                               const llvm::StringMap<ArrayArg> &arrays) {
-  auto sizes = problemSizes(
-      program,
-      [&](llvm::StringRef name) -> std::optional<llvm::ArrayRef<int64_t>> {
-        auto at = arrays.find(name);
-        if (at == arrays.end())
-          return std::nullopt;
-        return at->second.shape;
-      });
+  llvm::Expected<ProgramSizes> sizes = problemSizes(program, arrays);
   if (!sizes)
     return sizes.takeError();
   for (const ProgramKernel &kernel : program.kernels) {

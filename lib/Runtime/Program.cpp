@@ -17,6 +17,19 @@ using namespace flashc;
 /// Workspaces start at multiples of this.
 static constexpr size_t kAlignment = 256;
 
+llvm::Expected<ProgramSizes>
+flashc::problemSizes(const ProgramManifest &manifest,
+                     const llvm::StringMap<ArrayArg> &arrays) {
+  return problemSizes(
+      manifest,
+      [&](llvm::StringRef name) -> std::optional<llvm::ArrayRef<int64_t>> {
+        auto at = arrays.find(name);
+        if (at == arrays.end())
+          return std::nullopt;
+        return at->second.shape;
+      });
+}
+
 llvm::Expected<Program> Program::load(const Device &device,
                                       const ProgramImage &image) {
   if (image.kernels.size() != image.manifest.kernels.size())
@@ -57,14 +70,7 @@ struct Placed {
 static llvm::Expected<Placed> place(const ProgramManifest &manifest,
                                     const llvm::StringMap<ArrayArg> &arrays,
                                     cuda::Pointer workspace) {
-  llvm::Expected<ProgramSizes> sizes = problemSizes(
-      manifest,
-      [&](llvm::StringRef name) -> std::optional<llvm::ArrayRef<int64_t>> {
-        auto at = arrays.find(name);
-        if (at == arrays.end())
-          return std::nullopt;
-        return at->second.shape;
-      });
+  llvm::Expected<ProgramSizes> sizes = problemSizes(manifest, arrays);
   if (!sizes)
     return sizes.takeError();
   Placed placed{arrays, {}, 0};
