@@ -186,49 +186,62 @@ arraysOf(const flashc_gradients &gradients,
   return std::move(taker.arrays);
 }
 
+namespace {
+/// A call's arguments, looked at.
+struct Prepared {
+  flashc_gradient_arguments given;
+  llvm::StringMap<ArrayArg> arrays;
+  size_t workspaceBytes = 0; // as many are needed
+};
+} // namespace
+
+static llvm::Expected<Prepared> prepare(const flashc_gradients *gradients,
+                                        const flashc_gradient_arguments *given,
+                                        const char *function) {
+  if (llvm::Error error = checkPointer(gradients, function, "gradients"))
+    return std::move(error);
+  auto arguments = take(given, kArgumentsSize, function, "gradient_arguments");
+  if (!arguments)
+    return arguments.takeError();
+  auto arrays = arraysOf(*gradients, *arguments, function);
+  if (!arrays)
+    return arrays.takeError();
+  llvm::Expected<size_t> bytes = gradients->gradients->workspaceBytes(*arrays);
+  if (!bytes)
+    return bytes.takeError();
+  return Prepared{*arguments, std::move(*arrays), *bytes};
+}
+
 flashc_error *flashc_gradients_workspace(const flashc_gradients *gradients,
                                          const flashc_gradient_arguments *given,
                                          uint64_t *bytes) {
-  if (llvm::Error error = checkPointer(gradients, __func__, "gradients"))
-    return give(std::move(error));
   if (llvm::Error error = checkPointer(bytes, __func__, "bytes"))
     return give(std::move(error));
-  auto arguments = take(given, kArgumentsSize, __func__, "gradient_arguments");
-  if (!arguments)
-    return give(arguments.takeError());
-  auto arrays = arraysOf(*gradients, *arguments, __func__);
-  if (!arrays)
-    return give(arrays.takeError());
-  llvm::Expected<size_t> needed = gradients->gradients->workspaceBytes(*arrays);
-  if (!needed)
-    return give(needed.takeError());
-  *bytes = *needed;
+  llvm::Expected<Prepared> prepared = prepare(gradients, given, __func__);
+  if (!prepared)
+    return give(prepared.takeError());
+  *bytes = prepared->workspaceBytes;
   return nullptr;
 }
 
 flashc_error *flashc_launch_gradients(flashc_gradients *gradients, void *stream,
                                       const flashc_gradient_arguments *given) {
-  if (llvm::Error error = checkPointer(gradients, __func__, "gradients"))
-    return give(std::move(error));
-  auto arguments = take(given, kArgumentsSize, __func__, "gradient_arguments");
-  if (!arguments)
-    return give(arguments.takeError());
-  auto arrays = arraysOf(*gradients, *arguments, __func__);
-  if (!arrays)
-    return give(arrays.takeError());
-  llvm::Expected<size_t> needed = gradients->gradients->workspaceBytes(*arrays);
-  if (!needed)
-    return give(needed.takeError());
-  if (*needed > arguments->workspace_bytes)
+  llvm::Expected<Prepared> prepared = prepare(gradients, given, __func__);
+  if (!prepared)
+    return give(prepared.takeError());
+  const flashc_gradient_arguments &arguments = prepared->given;
+  if (prepared->workspaceBytes > arguments.workspace_bytes)
     return give(makeError("{}: the workspace has {} bytes, but {} are needed; "
                           "ask flashc_gradients_workspace",
-                          __func__, arguments->workspace_bytes, *needed));
-  if (*needed)
+                          __func__, arguments.workspace_bytes,
+                          prepared->workspaceBytes));
+  if (prepared->workspaceBytes)
     if (llvm::Error error =
-            checkPointer(arguments->workspace, __func__, "workspace"))
+            checkPointer(arguments.workspace, __func__, "workspace"))
       return give(std::move(error));
   return give(gradients->gradients->launch(
-      *arrays, reinterpret_cast<uint64_t>(arguments->workspace), stream));
+      prepared->arrays, reinterpret_cast<uint64_t>(arguments.workspace),
+      stream));
 }
 
 flashc_error *flashc_gradients_get_info(const flashc_gradients *gradients,
