@@ -335,6 +335,100 @@ FLASHC_API flashc_error *flashc_kernel_explain(const flashc_kernel *kernel,
                                                char **text);
 FLASHC_API void flashc_string_free(char *text);
 
+/*===- Gradients
+ * -----------------------------------------------------------===*/
+
+/** The gradients of an attention: some kernels that are launched as one. */
+typedef struct flashc_gradients flashc_gradients;
+
+/** What is wanted beside dQ, dK and dV. */
+typedef struct flashc_gradient_options {
+  /** sizeof(flashc_gradient_options). */
+  size_t size;
+  /** Every run gives the same bits. Refused on a GPU with gradients of captured
+   *  tensors that several blocks add to. The CPU's always do. */
+  int32_t deterministic;
+  /** A gradient of LSE comes in beside that of O. */
+  int32_t lse_gradient;
+  /** Numbers of the description's captured tensors (f16, bf16 or f32) whose
+   *  gradients are wanted, ascending. */
+  const int32_t *captures;
+  size_t capture_count;
+} flashc_gradient_options;
+
+#define FLASHC_GRADIENT_OPTIONS_INIT FLASHC_INIT(flashc_gradient_options)
+
+/** The gradients of the attention that `spec` describes, as flashc_compile has
+ *  its kernel; the score function is differentiated. NULL options are zeros.
+ *  Fails, naming the operation, where it has no derivative. */
+FLASHC_API flashc_error *flashc_compile_gradients(
+    flashc_context *context, const flashc_attention_spec *spec,
+    const flashc_gradient_options *options, flashc_progress_function progress,
+    void *user, flashc_gradients **gradients);
+/** Its launches must have ended. */
+FLASHC_API void flashc_gradients_free(flashc_gradients *gradients);
+
+typedef struct flashc_gradient_arguments {
+  /** sizeof(flashc_gradient_arguments). */
+  size_t size;
+  /** Read: what the attention read and wrote, shaped as in flashc_arguments. */
+  flashc_array query;
+  flashc_array key;
+  flashc_array value;
+  flashc_array output;
+  flashc_array lse;
+  /** Read: dO as `output`, and dLSE as `lse` if it was asked for. */
+  flashc_array output_gradient;
+  flashc_array lse_gradient;
+  /** Written: dQ, dK and dV as `query`, `key` and `value`. */
+  flashc_array query_gradient;
+  flashc_array key_gradient;
+  flashc_array value_gradient;
+  flashc_array kv_lengths;
+  /** In the order of the description; contiguous. */
+  const flashc_array *captures;
+  size_t capture_count;
+  /** Written: for each of the options' captures, one as it is; contiguous. */
+  const flashc_array *capture_gradients;
+  size_t capture_gradient_count;
+  /** Device memory at a multiple of 16 bytes that nobody else uses until the
+   *  launch has ended: see flashc_gradients_workspace. */
+  void *workspace;
+  uint64_t workspace_bytes;
+} flashc_gradient_arguments;
+
+#define FLASHC_GRADIENT_ARGUMENTS_INIT FLASHC_INIT(flashc_gradient_arguments)
+
+/** Bytes of workspace that a launch with these arguments takes, of which only
+ *  shapes are looked at: linear in the lengths; 0 on the CPU. */
+FLASHC_API flashc_error *
+flashc_gradients_workspace(const flashc_gradients *gradients,
+                           const flashc_gradient_arguments *arguments,
+                           uint64_t *bytes);
+
+/** Check the arguments and run, as flashc_launch does. */
+FLASHC_API flashc_error *
+flashc_launch_gradients(flashc_gradients *gradients, void *stream,
+                        const flashc_gradient_arguments *arguments);
+
+/** All pointers are valid as long as the gradients. */
+typedef struct flashc_gradients_info {
+  /** sizeof(flashc_gradients_info), set by the caller. */
+  size_t size;
+  /** "sm_90a". */
+  const char *target;
+  /** Where the first kernel came from: "compiled", "disk" or "memory". */
+  const char *origin;
+  /** Kernels, workspaces and all that was asked for, as JSON. */
+  const char *manifest;
+} flashc_gradients_info;
+
+#define FLASHC_GRADIENTS_INFO_INIT FLASHC_INIT(flashc_gradients_info)
+
+FLASHC_API flashc_error *
+flashc_gradients_get_info(const flashc_gradients *gradients,
+                          flashc_gradients_info *info);
+
 #ifdef __cplusplus
 } /* extern "C" */
 #endif

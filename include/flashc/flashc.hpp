@@ -296,6 +296,90 @@ private:
   std::shared_ptr<flashc_kernel> handle;
 };
 
+/// What is wanted beside dQ, dK and dV: see flashc_gradient_options.
+struct GradientOptions {
+  /// Numbers of captured tensors, ascending.
+  std::vector<int32_t> captures;
+  bool lseGradient = false, deterministic = false;
+};
+
+/// Of a launch of gradients: see flashc_gradient_arguments.
+struct GradientArguments {
+  Array query, key, value, output, lse, outputGradient, lseGradient;
+  Array queryGradient, keyGradient, valueGradient;
+  Array kvLengths;
+  std::vector<Array> captures, captureGradients;
+  /// Of device memory, at a multiple of 16 bytes.
+  void *workspace = nullptr;
+  uint64_t workspaceBytes = 0;
+};
+
+/// See flashc_gradients_info. Pointers are valid as long as the gradients.
+using GradientsInfo = flashc_gradients_info;
+
+/// The gradients of an attention. Copies share them.
+class Gradients {
+public:
+  explicit Gradients(flashc_gradients *gradients)
+      : handle(gradients, flashc_gradients_free) {}
+
+  /// Bytes of workspace that a launch with arrays of these shapes takes.
+  Expected<uint64_t> workspace(const GradientArguments &arguments) const {
+    flashc_gradient_arguments c = viewOf(arguments);
+    uint64_t bytes = 0;
+    if (flashc_error *error =
+            flashc_gradients_workspace(handle.get(), &c, &bytes))
+      return detail::take(error);
+    return bytes;
+  }
+
+  /// Check the arguments and run, on `stream` (a CUstream or cudaStream_t)
+  /// without waiting, or on the CPU until it is done.
+  [[nodiscard]] Status launch(void *stream,
+                              const GradientArguments &arguments) const {
+    flashc_gradient_arguments c = viewOf(arguments);
+    if (flashc_error *error =
+            flashc_launch_gradients(handle.get(), stream, &c))
+      return detail::take(error);
+    return std::nullopt;
+  }
+
+  GradientsInfo info() const {
+    GradientsInfo out = {};
+    out.size = sizeof out;
+    // Fails on NULL alone.
+    flashc_error_free(flashc_gradients_get_info(handle.get(), &out));
+    return out;
+  }
+
+  flashc_gradients *get() const { return handle.get(); }
+
+private:
+  static flashc_gradient_arguments viewOf(const GradientArguments &arguments) {
+    flashc_gradient_arguments c = {};
+    c.size = sizeof c;
+    c.query = arguments.query;
+    c.key = arguments.key;
+    c.value = arguments.value;
+    c.output = arguments.output;
+    c.lse = arguments.lse;
+    c.output_gradient = arguments.outputGradient;
+    c.lse_gradient = arguments.lseGradient;
+    c.query_gradient = arguments.queryGradient;
+    c.key_gradient = arguments.keyGradient;
+    c.value_gradient = arguments.valueGradient;
+    c.kv_lengths = arguments.kvLengths;
+    c.captures = arguments.captures.data();
+    c.capture_count = arguments.captures.size();
+    c.capture_gradients = arguments.captureGradients.data();
+    c.capture_gradient_count = arguments.captureGradients.size();
+    c.workspace = arguments.workspace;
+    c.workspace_bytes = arguments.workspaceBytes;
+    return c;
+  }
+  std::shared_ptr<flashc_gradients> handle;
+};
+
 /// The name of a step, its number and how many there are at most.
 using Progress = std::function<void(std::string_view, int, int)>;
 
@@ -395,6 +479,27 @@ public:
                            &kernel))
       return detail::take(error);
     return Kernel(kernel);
+  }
+
+  /// The gradients of an attention: see flashc_compile_gradients.
+  Expected<Gradients>
+  compileGradients(const AttentionSpec &spec,
+                   const GradientOptions &options = {},
+                   const Progress &progress = nullptr) const {
+    detail::SpecView view(spec);
+    flashc_gradient_options c = {};
+    c.size = sizeof c;
+    c.deterministic = options.deterministic;
+    c.lse_gradient = options.lseGradient;
+    c.captures = options.captures.data();
+    c.capture_count = options.captures.size();
+    flashc_gradients *gradients = nullptr;
+    Progress copy = progress;
+    if (flashc_error *error = flashc_compile_gradients(
+            get(), &view.c, &c, progress ? report : nullptr, &copy,
+            &gradients))
+      return detail::take(error);
+    return Gradients(gradients);
   }
 
   /// In the background; `progress` is called by another thread.

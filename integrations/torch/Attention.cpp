@@ -109,10 +109,25 @@ int64_t lengthClass(int64_t length) {
   return out;
 }
 
-/// The tensor itself where the kernel can read it: a last dimension of stride
-/// 1, and rows that begin at multiples of 16 bytes (or of the largest power of
-/// two that the bytes of a row are a multiple of); else a contiguous copy.
-Tensor readable(const Tensor &tensor) {
+/// A new tensor beside `like`. Not torch::stable::new_empty, which looks an
+/// operator up by its name: some microseconds a call.
+Tensor empty(const Tensor &like, const std::vector<int64_t> &sizes,
+             const std::vector<int64_t> &strides, ScalarType dtype) {
+  int32_t deviceType = 0;
+  TORCH_ERROR_CODE_CHECK(aoti_torch_get_device_type(like.get(), &deviceType));
+  AtenTensorHandle out = nullptr;
+  TORCH_ERROR_CODE_CHECK(aoti_torch_empty_strided(
+      static_cast<int64_t>(sizes.size()), sizes.data(), strides.data(),
+      torch::stable::detail::to<int32_t>(torch::stable::detail::from(dtype)),
+      deviceType, like.get_device_index(), &out));
+  return Tensor(out);
+}
+} // namespace
+
+// It can read a last dimension of stride 1, and rows that begin at multiples of
+// 16 bytes (or of the largest power of two that the bytes of a row are a
+// multiple of).
+Tensor flashc_torch::readable(const Tensor &tensor) {
   if (tensor.numel() == 0)
     return tensor;
   int64_t bytes = tensor.element_size(), width = tensor.size(3);
@@ -127,20 +142,43 @@ Tensor readable(const Tensor &tensor) {
                                 : torch::stable::contiguous(tensor);
 }
 
-/// A new tensor beside `like`. Not torch::stable::new_empty, which looks an
-/// operator up by its name: some microseconds a call.
-Tensor empty(const Tensor &like, std::initializer_list<int64_t> sizes,
-             std::initializer_list<int64_t> strides, ScalarType dtype) {
-  int32_t deviceType = 0;
-  TORCH_ERROR_CODE_CHECK(aoti_torch_get_device_type(like.get(), &deviceType));
-  AtenTensorHandle out = nullptr;
-  TORCH_ERROR_CODE_CHECK(aoti_torch_empty_strided(
-      static_cast<int64_t>(sizes.size()), sizes.begin(), strides.begin(),
-      torch::stable::detail::to<int32_t>(torch::stable::detail::from(dtype)),
-      deviceType, like.get_device_index(), &out));
-  return Tensor(out);
+Tensor flashc_torch::emptyHeads(const Tensor &like, int64_t batch,
+                                int64_t heads, int64_t length, int64_t dim) {
+  return empty(like, {batch, heads, length, dim},
+               {length * heads * dim, dim, heads * dim, 1}, like.scalar_type());
 }
-} // namespace
+
+Tensor flashc_torch::emptyDense(const Tensor &like,
+                                const std::vector<int64_t> &sizes,
+                                ScalarType dtype) {
+  std::vector<int64_t> strides(sizes.size(), 1);
+  for (size_t n = sizes.size(); n-- > 1;)
+    strides[n - 1] = strides[n] * sizes[n];
+  return empty(like, sizes, strides, dtype);
+}
+
+void flashc_torch::checkProblem(const Problem &problem) {
+  checkQKV(problem);
+  checkMasks(problem);
+}
+
+void flashc_torch::checkLike(const Problem &p, const Tensor &tensor,
+                             const char *name,
+                             std::initializer_list<int64_t> shape,
+                             ScalarType dtype) {
+  checkDevice(p.query, tensor, name);
+  bool fits = tensor.dim() == static_cast<int64_t>(shape.size());
+  for (size_t n = 0; fits && n < shape.size(); ++n)
+    fits = tensor.size(static_cast<int64_t>(n)) == shape.begin()[n];
+  if (fits && tensor.scalar_type() == dtype)
+    return;
+  std::ostringstream wanted;
+  for (int64_t size : shape)
+    wanted << (wanted.tellp() > 0 ? ", " : "") << size;
+  fail(name, " is ", toString(tensor.scalar_type()), " of shape ",
+       shapeOf(tensor), ", but must be ", toString(dtype), " of shape (",
+       wanted.str(), "), as the attention had it");
+}
 
 flashc::DType flashc_torch::dtypeOf(const Tensor &tensor, const char *name) {
   switch (tensor.scalar_type()) {
@@ -177,7 +215,8 @@ flashc::Array flashc_torch::arrayOf(const Tensor &tensor) {
   return out;
 }
 
-flashc::AttentionSpec flashc_torch::describe(const Problem &p) {
+flashc::AttentionSpec flashc_torch::describe(const Problem &p,
+                                             Broadcast broadcast) {
   flashc::AttentionSpec spec;
   spec.headDim = static_cast<int32_t>(p.query.size(3));
   spec.valueHeadDim = static_cast<int32_t>(p.value.size(3));
@@ -188,21 +227,16 @@ flashc::AttentionSpec flashc_torch::describe(const Problem &p) {
   // One query a step is decoding, whose keys grow: one kernel for all lengths.
   int64_t queries = p.query.size(2), keys = p.key.size(2);
   spec.length = queries > 1 ? lengthClass(std::max(queries, keys)) : 0;
-  addScore(spec, p);
+  addScore(spec, p, broadcast);
   return spec;
 }
 
 std::tuple<Tensor, Tensor> flashc_torch::attention(const Problem &p) {
-  checkQKV(p);
-  checkMasks(p);
+  checkProblem(p);
   int64_t batch = p.query.size(0), heads = p.query.size(1),
           queries = p.query.size(2);
-  int64_t dim = p.value.size(3);
-  Tensor output = empty(p.query, {batch, heads, queries, dim},
-                        {queries * heads * dim, dim, heads * dim, 1},
-                        p.query.scalar_type());
-  Tensor lse = empty(p.query, {batch, heads, queries},
-                     {heads * queries, queries, 1}, ScalarType::Float);
+  Tensor output = emptyHeads(p.query, batch, heads, queries, p.value.size(3));
+  Tensor lse = emptyDense(p.query, {batch, heads, queries}, ScalarType::Float);
   const flashc::Context &context = contextFor(p.query);
   flashc::Expected<flashc::Kernel> kernel = context.compile(describe(p));
   if (!kernel)
@@ -222,7 +256,7 @@ std::tuple<Tensor, Tensor> flashc_torch::attention(const Problem &p) {
   if (p.kvLengths)
     arguments.kvLengths = arrayOf(*p.kvLengths);
   if (p.attnMask) {
-    attnMask = compact(*p.attnMask);
+    attnMask = compact(*p.attnMask, Broadcast::SizesAndStrides);
     arguments.captures.push_back(arrayOf(*attnMask));
   }
   if (flashc::Status error = kernel->launch(currentStream(query), arguments))

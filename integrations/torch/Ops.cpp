@@ -8,8 +8,6 @@
 
 #include <torch/csrc/stable/library.h>
 
-#include <stdexcept>
-
 using namespace flashc_torch;
 namespace boxed = torch::stable::detail;
 
@@ -44,19 +42,28 @@ void boxedAttention(StableIValue *stack, uint64_t, uint64_t) {
   stack[1] = boxed::from(lse);
 }
 
+/// flashc::attention_backward, likewise.
 void boxedAttentionBackward(StableIValue *stack, uint64_t, uint64_t) {
-  // What is on the stack is owned by this function.
-  for (int n = 0; n < 7; ++n)
-    boxed::to<Tensor>(stack[n]);
-  for (int n = 7; n < 9; ++n)
-    boxed::to<std::optional<Tensor>>(stack[n]);
-  takeString(stack[9]);
-  boxed::to<std::optional<double>>(stack[10]);
-  throw std::runtime_error(
-      "flashc::attention_backward: flashc has no gradients yet; call it under "
-      "torch.no_grad(), or use "
-      "torch.nn.functional.scaled_dot_product_attention where gradients are "
-      "needed");
+  BackwardProblem b;
+  b.outputGradient = boxed::to<Tensor>(stack[0]);
+  b.lseGradient = boxed::to<std::optional<Tensor>>(stack[1]);
+  b.problem.query = boxed::to<Tensor>(stack[2]);
+  b.problem.key = boxed::to<Tensor>(stack[3]);
+  b.problem.value = boxed::to<Tensor>(stack[4]);
+  b.output = boxed::to<Tensor>(stack[5]);
+  b.lse = boxed::to<Tensor>(stack[6]);
+  b.problem.attnMask = boxed::to<std::optional<Tensor>>(stack[7]);
+  b.problem.kvLengths = boxed::to<std::optional<Tensor>>(stack[8]);
+  b.problem.mask = takeString(stack[9]);
+  b.problem.scale = boxed::to<std::optional<double>>(stack[10]);
+  b.problem.enableGQA = boxed::to<bool>(stack[11]);
+  b.maskGradient = boxed::to<bool>(stack[12]);
+  b.deterministic = boxed::to<bool>(stack[13]);
+  auto [dq, dk, dv, dMask] = attentionBackward(b);
+  stack[0] = boxed::from(dq);
+  stack[1] = boxed::from(dk);
+  stack[2] = boxed::from(dv);
+  stack[3] = boxed::from(dMask);
 }
 } // namespace
 
@@ -65,11 +72,12 @@ STABLE_TORCH_LIBRARY(flashc, m) {
         "Tensor? attn_mask=None, Tensor? kv_lengths=None, str mask=\"none\", "
         "float? scale=None, bool enable_gqa=False) "
         "-> (Tensor output, Tensor lse)");
-  m.def("attention_backward(Tensor grad_output, Tensor grad_lse, Tensor query, "
-        "Tensor key, Tensor value, Tensor output, Tensor lse, "
+  m.def("attention_backward(Tensor grad_output, Tensor? grad_lse, "
+        "Tensor query, Tensor key, Tensor value, Tensor output, Tensor lse, "
         "Tensor? attn_mask, Tensor? kv_lengths, str mask, float? scale, "
-        "bool enable_gqa) -> (Tensor grad_query, Tensor grad_key, "
-        "Tensor grad_value, Tensor grad_attn_mask)");
+        "bool enable_gqa, bool attn_mask_grad=False, bool deterministic=False) "
+        "-> (Tensor grad_query, Tensor grad_key, Tensor grad_value, "
+        "Tensor grad_attn_mask)");
 }
 
 STABLE_TORCH_LIBRARY_IMPL(flashc, CPU, m) {

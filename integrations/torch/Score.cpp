@@ -17,12 +17,14 @@ using namespace flashc_torch;
 
 namespace {
 /// Whether all elements along a dimension are one.
-bool isBroadcast(const Tensor &tensor, int64_t dim) {
-  return tensor.size(dim) == 1 || tensor.stride(dim) == 0;
+bool isBroadcast(const Tensor &tensor, int64_t dim, Broadcast broadcast) {
+  return tensor.size(dim) == 1 ||
+         (broadcast == Broadcast::SizesAndStrides && tensor.stride(dim) == 0);
 }
 } // namespace
 
-void flashc_torch::addScore(flashc::AttentionSpec &spec, const Problem &p) {
+void flashc_torch::addScore(flashc::AttentionSpec &spec, const Problem &p,
+                            Broadcast broadcast) {
   // A description's scale is above 0: the sign is the score function's.
   double scale = p.scale.value_or(1);
   bool positive = scale > 0 || std::isnan(scale);
@@ -37,7 +39,7 @@ void flashc_torch::addScore(flashc::AttentionSpec &spec, const Problem &p) {
     std::vector<int64_t> shape; // 0: known at the launch
     flashc::Score::Value first = s.index(0);
     for (int n = 0; n < 4; ++n) {
-      bool one = isBroadcast(*p.attnMask, n);
+      bool one = isBroadcast(*p.attnMask, n, broadcast);
       shape.push_back(one ? 1 : 0);
       if (one)
         places[n] = first;
@@ -56,10 +58,10 @@ void flashc_torch::addScore(flashc::AttentionSpec &spec, const Problem &p) {
   spec.withScore(s);
 }
 
-Tensor flashc_torch::compact(const Tensor &attnMask) {
+Tensor flashc_torch::compact(const Tensor &attnMask, Broadcast broadcast) {
   Tensor out = attnMask;
   for (int n = 0; n < 4; ++n)
-    if (isBroadcast(out, n) && out.size(n) > 1)
+    if (isBroadcast(out, n, broadcast) && out.size(n) > 1)
       out = torch::stable::narrow(out, n, 0, 1);
   return out.is_contiguous() ? out : torch::stable::contiguous(out);
 }

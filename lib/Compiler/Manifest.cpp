@@ -106,6 +106,9 @@ llvm::Expected<ProgramManifest> flashc::describeBackward(ModuleOp module) {
   attn::BackwardOp op = found->backward;
   ProgramManifest program;
   program.captures = found->captureNames;
+  for (Value capture : op.getCaptures())
+    program.captureTypes.push_back(
+        typeText(cast<ShapedType>(capture.getType()).getElementType()));
   program.gradients.assign(op.getGradients().begin(), op.getGradients().end());
   program.lseGradient = bool(op.getLseGradient());
   program.kvLengths = bool(op.getKvLengths());
@@ -180,5 +183,6 @@ Manifest flashc::describeKernel(const ProgramManifest &program,
   manifest.scale = program.scale;
   manifest.mask = program.mask;
   manifest.layout = program.layout;
+  llvm::raw_string_ostream(manifest.program) << program.toJSON();
   return manifest;
 }

@@ -13,7 +13,7 @@ static unsigned threadsOf(const ContextOptions &options) {
 
 Context::Context(ContextOptions given)
     : options(std::move(given)), cache(options.cache),
-      kernels(options.maxKernels),
+      kernels(options.maxKernels), programs(options.maxKernels),
       workers(std::make_unique<Workers>(threadsOf(options))) {}
 
 Context::~Context() = default;

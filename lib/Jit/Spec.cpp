@@ -12,10 +12,10 @@ using namespace flashc::jit;
 size_t KernelSpecHash::operator()(const KernelSpec &spec) const {
   const AttentionSpec &a = spec.attention;
   // What most often differs; all of it is compared.
-  return llvm::hash_combine(a.name, a.headDim, a.valueHeadDim, a.heads,
-                            a.kvHeads, a.dtype, a.mask, a.kvLengths, a.withLse,
-                            a.batch, a.queries, a.keys, a.score, spec.mlir,
-                            spec.tiles, spec.alignment, spec.length);
+  return llvm::hash_combine(
+      a.name, a.headDim, a.valueHeadDim, a.heads, a.kvHeads, a.dtype, a.mask,
+      a.kvLengths, a.withLse, a.batch, a.queries, a.keys, a.score, spec.mlir,
+      spec.tiles, spec.alignment, spec.length, spec.gradients.has_value());
 }
 
 llvm::Expected<mlir::OwningOpRef<mlir::ModuleOp>>
@@ -34,6 +34,12 @@ CompileOptions jit::optionsFor(const KernelSpec &spec, const TargetInfo &target,
   options.tiles = spec.tiles;
   options.stages = spec.stages;
   options.warps = spec.warps;
+  if (spec.gradients) {
+    options.backward = true;
+    options.gradients = spec.gradients->captures;
+    options.lseGradient = spec.gradients->lseGradient;
+    options.deterministic = spec.gradients->deterministic;
+  }
   if (target.isCPU) {
     options.vectorBits = hostVectorBits();
     return options;
@@ -57,6 +63,8 @@ llvm::Expected<CacheKey> jit::keyOf(mlir::ModuleOp module,
       compilerVersion(), options.arch, options.sram, options.tiles,
       options.stages, options.warps, options.alignment, options.length,
       options.vectorBits, assembler.str());
+  if (options.backward)
+    text += fmt::format("gradients, deterministic {}\n", options.deterministic);
   llvm::raw_string_ostream os(text);
   canonical->module->print(os);
   return CacheKey(std::move(text));

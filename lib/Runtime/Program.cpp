@@ -17,6 +17,19 @@ using namespace flashc;
 /// Workspaces start at multiples of this.
 static constexpr size_t kAlignment = 256;
 
+llvm::Expected<ProgramSizes>
+flashc::problemSizes(const ProgramManifest &manifest,
+                     const llvm::StringMap<ArrayArg> &arrays) {
+  return problemSizes(
+      manifest,
+      [&](llvm::StringRef name) -> std::optional<llvm::ArrayRef<int64_t>> {
+        auto at = arrays.find(name);
+        if (at == arrays.end())
+          return std::nullopt;
+        return at->second.shape;
+      });
+}
+
 llvm::Expected<Program> Program::load(const Device &device,
                                       const ProgramImage &image) {
   if (image.kernels.size() != image.manifest.kernels.size())
@@ -35,13 +48,6 @@ llvm::Expected<Program> Program::load(const Device &device,
   return program;
 }
 
-static size_t elements(llvm::ArrayRef<int64_t> sizes) {
-  size_t count = 1;
-  for (int64_t size : sizes)
-    count *= size_t(size);
-  return count;
-}
-
 static llvm::Expected<ArrayArg> lookUp(const llvm::StringMap<ArrayArg> &arrays,
                                        const std::string &name) {
   auto at = arrays.find(name);
@@ -50,64 +56,6 @@ static llvm::Expected<ArrayArg> lookUp(const llvm::StringMap<ArrayArg> &arrays,
   return makeError("the gradients take the array '{}', but there is none of "
                    "that name; pass it",
                    name);
-}
-
-static llvm::Expected<ProgramSizes>
-sizesOf(const ProgramManifest &manifest,
-        const llvm::StringMap<ArrayArg> &arrays) {
-  ProgramSizes result;
-  for (const char *name : {"q", "k"}) {
-    llvm::Expected<ArrayArg> array = lookUp(arrays, name);
-    if (!array)
-      return array.takeError();
-    if (array->shape.size() != 4)
-      return makeError("array '{}' has rank {}, but needs 4 (batch, head, "
-                       "length, head dim); reshape it",
-                       name, array->shape.size());
-    bool isQuery = name[0] == 'q';
-    result.batch = array->shape[0];
-    (isQuery ? result.heads : result.kvHeads) = array->shape[1];
-    (isQuery ? result.queries : result.keys) = array->shape[2];
-  }
-  for (size_t i = 0; i < manifest.captures.size(); ++i) {
-    llvm::Expected<ArrayArg> array =
-        lookUp(arrays, "capture" + std::to_string(i));
-    if (!array)
-      return array.takeError();
-    result.captures.push_back(int64_t(elements(array->shape)));
-  }
-  return result;
-}
-
-/// The shapes that arrays of one problem have.
-static llvm::Error checkShapes(const llvm::StringMap<ArrayArg> &arrays,
-                               const ProgramSizes &s) {
-  if (s.kvHeads == 0 ? s.heads != 0 : s.heads % s.kvHeads != 0)
-    return makeError("{} query heads cannot share {} key heads; make the first "
-                     "a multiple of the second",
-                     s.heads, s.kvHeads);
-  for (llvm::StringRef name :
-       {"q", "o", "do", "lse", "dlse", "dq", "k", "v", "dk", "dv"}) {
-    auto at = arrays.find(name);
-    if (at == arrays.end())
-      continue; // packing asks for those that are needed
-    bool isKey = name.ends_with("k") || name.ends_with("v");
-    int64_t want[] = {s.batch, isKey ? s.kvHeads : s.heads,
-                      isKey ? s.keys : s.queries};
-    for (size_t dim = 0; dim < 3 && dim < at->second.shape.size(); ++dim)
-      if (at->second.shape[dim] != want[dim])
-        return makeError("array '{}': dimension {} has size {}, but {} is "
-                         "needed beside the other arrays; pass arrays of one "
-                         "problem",
-                         name.str(), dim, at->second.shape[dim], want[dim]);
-  }
-  auto lengths = arrays.find("kv_lengths");
-  if (lengths != arrays.end() && lengths->second.shape.size() == 1 &&
-      lengths->second.shape[0] != s.batch)
-    return makeError("array 'kv_lengths' has {} lengths, but there are {} "
-                     "batches; give one for each",
-                     lengths->second.shape[0], s.batch);
-  return llvm::Error::success();
 }
 
 namespace {
@@ -122,11 +70,9 @@ struct Placed {
 static llvm::Expected<Placed> place(const ProgramManifest &manifest,
                                     const llvm::StringMap<ArrayArg> &arrays,
                                     cuda::Pointer workspace) {
-  llvm::Expected<ProgramSizes> sizes = sizesOf(manifest, arrays);
+  llvm::Expected<ProgramSizes> sizes = problemSizes(manifest, arrays);
   if (!sizes)
     return sizes.takeError();
-  if (llvm::Error error = checkShapes(arrays, *sizes))
-    return std::move(error);
   Placed placed{arrays, {}, 0};
   for (const Workspace &space : manifest.workspaces) {
     auto shape = workspaceSizes(space, *sizes);
@@ -137,7 +83,10 @@ static llvm::Expected<Placed> place(const ProgramManifest &manifest,
     int64_t stride = 1;
     for (size_t n = shape->size(); n-- > 0; stride *= (*shape)[n])
       array.strides[n] = stride;
-    size_t bytes = elements(*shape) * sizeof(float);
+    llvm::Expected<int64_t> count = countElements(space.name, *shape);
+    if (!count)
+      return count.takeError();
+    size_t bytes = size_t(*count) * sizeof(float);
     if (space.zeroed && bytes)
       placed.zeroed.push_back({array.pointer, bytes});
     placed.arrays[space.name] = std::move(array);
@@ -177,6 +126,9 @@ Program::pack(const llvm::StringMap<ArrayArg> &arrays,
   llvm::Expected<Placed> placed = place(info, arrays, workspace);
   if (!placed)
     return placed.takeError();
+  Device::Current current(*device); // to look at addresses
+  if (llvm::Error error = current.check())
+    return std::move(error);
   PackedProgram packed;
   packed.zeroed = placed->zeroed;
   for (auto [kernel, module] : llvm::zip_equal(info.kernels, kernels)) {

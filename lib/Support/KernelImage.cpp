@@ -49,25 +49,28 @@ json::Value Manifest::toJSON() const {
     list.push_back(paramToJSON(param));
   for (const TensorMap &map : tensorMaps)
     maps.push_back(json::Object{{"param", map.param}, {"rows", map.rows}});
-  return json::Object{{"format", kFormat},
-                      {"q_block", qBlock},
-                      {"kv_block", kvBlock},
-                      {"stages", stages},
-                      {"warps", warps},
-                      {"producer_warps", producerWarps},
-                      {"persistent", persistent},
-                      {"tensor_maps", std::move(maps)},
-                      {"shared_bytes", sharedBytes},
-                      {"registers", registers},
-                      {"spill_bytes", spillBytes},
-                      {"head_dim", headDim},
-                      {"value_head_dim", valueHeadDim},
-                      {"dtype", dtype},
-                      {"alignment", alignment},
-                      {"scale", scale},
-                      {"mask", mask},
-                      {"layout", layout},
-                      {"params", std::move(list)}};
+  json::Object out{{"format", kFormat},
+                   {"q_block", qBlock},
+                   {"kv_block", kvBlock},
+                   {"stages", stages},
+                   {"warps", warps},
+                   {"producer_warps", producerWarps},
+                   {"persistent", persistent},
+                   {"tensor_maps", std::move(maps)},
+                   {"shared_bytes", sharedBytes},
+                   {"registers", registers},
+                   {"spill_bytes", spillBytes},
+                   {"head_dim", headDim},
+                   {"value_head_dim", valueHeadDim},
+                   {"dtype", dtype},
+                   {"alignment", alignment},
+                   {"scale", scale},
+                   {"mask", mask},
+                   {"layout", layout},
+                   {"params", std::move(list)}};
+  if (!program.empty())
+    out["program"] = program;
+  return out;
 }
 
 static bool paramFromJSON(const json::Value &value, KernelParam &param,
@@ -136,10 +139,11 @@ static bool checkTensorMaps(const Manifest &manifest, json::Path path) {
   return true;
 }
 
-/// The query gives the grid, so it must be there with its three sizes.
+/// The query gives the grid, so it must be there with its three sizes; of a
+/// program's kernel the program does.
 static bool checkParams(const Manifest &manifest, json::Path path) {
   const KernelParam *query = manifest.find(ParamKind::Query);
-  if (query && query->rank() == 4)
+  if (!manifest.program.empty() || (query && query->rank() == 4))
     return true;
   path.field("params").report("expected a query of rank 4");
   return false;
@@ -184,7 +188,7 @@ static bool manifestFromJSON(const json::Value &value, Manifest &m,
       !map.map("value_head_dim", m.valueHeadDim) ||
       !map.map("dtype", m.dtype) || !map.map("alignment", m.alignment) ||
       !map.map("scale", m.scale) || !map.map("mask", m.mask) ||
-      !map.map("layout", m.layout))
+      !map.map("layout", m.layout) || !map.mapOptional("program", m.program))
     return false;
   const json::Array *list = object->getArray("params");
   if (!list) {

@@ -141,9 +141,12 @@ public:
     spec.head_dim = 8;
     spec.dtype = FLASHC_F32;
     must(flashc_compile(cpu, &spec, nullptr, nullptr, &kernel));
+    must(flashc_compile_gradients(cpu, &spec, nullptr, nullptr, nullptr,
+                                  &gradients));
   }
   ~Fuzzer() {
     flashc_kernel_free(kernel);
+    flashc_gradients_free(gradients);
     flashc_context_free(cpu);
     flashc_context_free(gpu);
   }
@@ -152,8 +155,12 @@ public:
   std::string runCase(Random random) {
     ++counts.cases;
     std::string problem;
-    if (random.oneIn(2))
+    if (random.oneIn(4))
+      misuseLaunchOfGradients(random, problem);
+    else if (random.oneIn(2))
       misuseLaunch(random, problem);
+    else if (random.oneIn(4))
+      misuseCompileOfGradients(random, problem);
     else
       misuseCompile(random, problem);
     return problem;
@@ -192,6 +199,36 @@ private:
     flashc_kernel_free(made);
   }
 
+  void misuseCompileOfGradients(Random &random, std::string &problem) {
+    AnySpec any(random);
+    auto options = sized<flashc_gradient_options>();
+    options.deterministic = anyInt(random);
+    options.lse_gradient = anyInt(random);
+    int32_t captures[] = {anyInt(random), anyInt(random)};
+    if (random.oneIn(2)) {
+      options.captures = random.oneIn(8) ? nullptr : captures;
+      options.capture_count = random.below(3);
+    }
+    if (random.oneIn(8))
+      options.size = random.next() >> random.below(64);
+    flashc_gradients *made = nullptr;
+    if (isRefused(
+            flashc_compile_gradients(random.oneIn(2) ? cpu : gpu,
+                                     random.oneIn(50) ? nullptr : &any.spec,
+                                     random.oneIn(4) ? nullptr : &options,
+                                     nullptr, nullptr, &made),
+            problem)) {
+      ++counts.refused;
+      return;
+    }
+    ++counts.kernels;
+    auto info = sized<flashc_gradients_info>();
+    if (isRefused(flashc_gradients_get_info(made, &info), problem) ||
+        !info.manifest)
+      problem = "gradients that say nothing of themselves";
+    flashc_gradients_free(made);
+  }
+
   flashc_array array() {
     flashc_array a = {};
     a.data = data;
@@ -203,17 +240,17 @@ private:
     return a;
   }
 
-  /// One thing is wrong with the arguments.
-  void misuseLaunch(Random &random, std::string &problem) {
-    auto a = sized<flashc_arguments>();
-    a.query = a.key = a.value = a.output = array();
-    a.lse = array();
-    a.lse.rank = 3;
+  flashc_array rowArray() {
+    flashc_array a = array();
+    a.rank = 3;
     int64_t dense[] = {12, 4, 1};
-    std::memcpy(a.lse.strides, dense, sizeof dense);
-    flashc_array *arrays[] = {&a.query, &a.key, &a.value, &a.output};
-    flashc_array &one = *arrays[random.below(4)];
-    switch (random.below(9)) {
+    std::memcpy(a.strides, dense, sizeof dense);
+    return a;
+  }
+
+  /// One thing is wrong with an array.
+  void spoil(flashc_array &one, Random &random) {
+    switch (random.below(7)) {
     case 0:
       one.rank = anyInt(random) | 1 << 10;
       break;
@@ -232,14 +269,56 @@ private:
     case 5:
       one.shape[random.below(2)] += 5;
       break;
-    case 6:
+    default:
       one.strides[3] = anyLong(random) | 2;
-      break;
-    case 7:
+    }
+  }
+
+  void misuseLaunchOfGradients(Random &random, std::string &problem) {
+    auto a = sized<flashc_gradient_arguments>();
+    flashc_array *arrays[] = {&a.query,           &a.key,
+                              &a.value,           &a.output,
+                              &a.output_gradient, &a.query_gradient,
+                              &a.key_gradient,    &a.value_gradient};
+    for (flashc_array *one : arrays)
+      *one = array();
+    a.lse = rowArray();
+    switch (random.below(9)) {
+    case 0:
       a.capture_count = random.next() | 1;
       break;
-    default:
+    case 1:
+      a.capture_gradient_count = random.next() | 1;
+      break;
+    case 2:
       a.size = random.oneIn(2) ? random.below(sizeof a) : ~random.below(99);
+      break;
+    case 3:
+      a.lse.rank = 4;
+      break;
+    default:
+      spoil(*arrays[random.below(std::size(arrays))], random);
+    }
+    ++counts.launches;
+    if (!isRefused(flashc_launch_gradients(gradients, nullptr, &a), problem))
+      problem = "a launch of gradients with wrong arguments is not refused";
+  }
+
+  /// One thing is wrong with the arguments.
+  void misuseLaunch(Random &random, std::string &problem) {
+    auto a = sized<flashc_arguments>();
+    a.query = a.key = a.value = a.output = array();
+    a.lse = rowArray();
+    flashc_array *arrays[] = {&a.query, &a.key, &a.value, &a.output};
+    switch (random.below(9)) {
+    case 0:
+      a.capture_count = random.next() | 1;
+      break;
+    case 1:
+      a.size = random.oneIn(2) ? random.below(sizeof a) : ~random.below(99);
+      break;
+    default:
+      spoil(*arrays[random.below(4)], random);
     }
     ++counts.launches;
     if (!isRefused(flashc_launch(kernel, nullptr, &a), problem))
@@ -248,6 +327,7 @@ private:
 
   flashc_context *cpu = nullptr, *gpu = nullptr;
   flashc_kernel *kernel = nullptr;
+  flashc_gradients *gradients = nullptr;
   float data[2 * 3 * 4 * 8] = {};
 };
 

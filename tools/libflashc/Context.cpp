@@ -119,8 +119,8 @@ static llvm::Error setAttention(const flashc_attention_spec &s,
   return llvm::Error::success();
 }
 
-static llvm::Expected<KernelSpec> specOf(const flashc_attention_spec *given,
-                                         const char *function) {
+llvm::Expected<KernelSpec> capi::specOf(const flashc_attention_spec *given,
+                                        const char *function) {
   auto s = take(given, kSpecSize, function, "attention_spec");
   if (!s)
     return s.takeError();
@@ -138,8 +138,8 @@ static llvm::Expected<KernelSpec> specOf(const flashc_attention_spec *given,
   return spec;
 }
 
-static jit::ProgressFunction progressOf(flashc_progress_function progress,
-                                        void *user) {
+jit::ProgressFunction capi::progressOf(flashc_progress_function progress,
+                                       void *user) {
   static constexpr const char *kNames[jit::kSteps] = {"look up", "lower", "ptx",
                                                       "cubin", "load"};
   if (!progress)

@@ -30,7 +30,21 @@ struct flashc_kernel {
   std::string manifest;
 };
 
+struct flashc_gradients {
+  explicit flashc_gradients(
+      std::shared_ptr<const flashc::jit::Gradients> gradients);
+  std::shared_ptr<const flashc::jit::Gradients> gradients;
+  std::string manifest;
+};
+
 namespace flashc::capi {
+
+/// The caller's description.
+llvm::Expected<jit::KernelSpec> specOf(const flashc_attention_spec *given,
+                                       const char *function);
+jit::ProgressFunction progressOf(flashc_progress_function progress, void *user);
+/// "memory", "disk" or "compiled".
+const char *originName(CacheOrigin origin);
 
 /// The caller's error; null for success.
 flashc_error *give(llvm::Error error);

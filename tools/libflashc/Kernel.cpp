@@ -90,7 +90,7 @@ flashc_error *flashc_launch(flashc_kernel *kernel, void *stream,
   return give(kernel->kernel->launch(args, stream));
 }
 
-static const char *originName(CacheOrigin origin) {
+const char *capi::originName(CacheOrigin origin) {
   return origin == CacheOrigin::Memory ? "memory"
          : origin == CacheOrigin::Disk ? "disk"
                                        : "compiled";

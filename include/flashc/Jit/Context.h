@@ -7,6 +7,7 @@
 #ifndef FLASHC_JIT_CONTEXT_H
 #define FLASHC_JIT_CONTEXT_H
 
+#include "flashc/Jit/Gradients.h"
 #include "flashc/Jit/Kernel.h"
 #include "flashc/Jit/Pending.h"
 #include "flashc/Jit/Spec.h"
@@ -58,6 +59,12 @@ public:
   std::shared_ptr<Pending> compileAsync(KernelSpec spec,
                                         ProgressFunction progress = nullptr);
 
+  /// The same for the gradients of an attention, which `spec.gradients` asks
+  /// for. Their kernels go through the same cache.
+  llvm::Expected<std::shared_ptr<const Gradients>>
+  compileGradients(const KernelSpec &spec,
+                   const ProgressFunction &progress = nullptr);
+
   /// A kernel compiled before: the manifest that `flashc --manifest` wrote, or
   /// a folder of them, of which the one called `name` for the newest target
   /// that runs here is taken (`name` may be empty in a folder of one name).
@@ -72,6 +79,9 @@ private:
                                      const ProgressFunction &progress);
   llvm::Expected<KernelPointer> makeOnCPU(mlir::ModuleOp module,
                                           const CompileOptions &options);
+  using GradientsPointer = std::shared_ptr<const Gradients>;
+  llvm::Expected<GradientsPointer>
+  makeGradients(const KernelSpec &spec, const ProgressFunction &progress);
   llvm::Expected<KernelPointer> loadImage(CachedKernel kernel) const;
   llvm::Expected<const Assembler *> assembler();
   bool runsHere(const KernelImage &image) const;
@@ -83,6 +93,7 @@ private:
   std::shared_ptr<const Device> device;
   KernelCache cache;
   SingleFlight<KernelSpec, KernelPointer, KernelSpecHash> kernels;
+  SingleFlight<KernelSpec, GradientsPointer, KernelSpecHash> programs;
   std::mutex mutex; // of the two below
   bool assemblerOpened = false;
   std::unique_ptr<Assembler> openedAssembler;

@@ -7,6 +7,18 @@
 
 namespace flashc::jit {
 
+/// Gradients of an attention, beside those of Q, K and V.
+struct GradientSpec {
+  /// Numbers of the captured tensors whose gradients are wanted, ascending.
+  std::vector<int64_t> captures;
+  /// A gradient of the LSE comes in.
+  bool lseGradient = false;
+  /// The same bits in every run.
+  bool deterministic = false;
+
+  bool operator==(const GradientSpec &) const = default;
+};
+
 /// A kernel as its user describes it: the attention, in plain words or as a
 /// module, and wishes about the schedule. The context knows the target.
 struct KernelSpec {
@@ -20,6 +32,8 @@ struct KernelSpec {
   int64_t alignment = 0;
   /// Rounded by `lengthClass`, but where `attention` names both lengths.
   int64_t length = 0;
+  /// The gradients instead of the attention.
+  std::optional<GradientSpec> gradients;
 
   bool operator==(const KernelSpec &) const = default;
 };

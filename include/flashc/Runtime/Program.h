@@ -9,6 +9,11 @@
 
 namespace flashc {
 
+/// The sizes of the problem that the arrays are of, by their names.
+llvm::Expected<ProgramSizes>
+problemSizes(const ProgramManifest &manifest,
+             const llvm::StringMap<ArrayArg> &arrays);
+
 /// A launch of a program with its arrays in place.
 struct PackedProgram {
   std::vector<PackedArguments> kernels;

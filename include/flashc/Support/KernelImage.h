@@ -101,6 +101,9 @@ struct Manifest {
   /// "bhsd". The launch reads neither.
   std::string mask;
   std::string layout;
+  /// Of one of a program's kernels, whose grid and arrays the program's
+  /// manifest says: that manifest as JSON. Else empty.
+  std::string program;
 
   bool operator==(const Manifest &) const = default;
   /// The parameter of that kind, or null. Captures are several: use `params`.

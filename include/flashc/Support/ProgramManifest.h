@@ -4,7 +4,8 @@
 
 #include "flashc/Support/KernelImage.h"
 
-#include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
 
 namespace flashc {
 
@@ -59,8 +60,9 @@ struct ProgramSizes {
 struct ProgramManifest {
   std::vector<ProgramKernel> kernels;
   std::vector<Workspace> workspaces;
-  /// Names of the captured tensors, and which of them have a gradient.
-  std::vector<std::string> captures;
+  /// Names and element types of the captured tensors, and which of them have a
+  /// gradient.
+  std::vector<std::string> captures, captureTypes;
   std::vector<int64_t> gradients;
   /// Whether the program reads dlse and kv_lengths.
   bool lseGradient = false, kvLengths = false;
@@ -71,7 +73,13 @@ struct ProgramManifest {
   /// For people, as in Manifest.
   std::string mask, layout;
 
+  bool operator==(const ProgramManifest &) const = default;
+
   llvm::json::Value toJSON() const;
+  /// What `toJSON` wrote; `params` of the kernels are in their own manifests
+  /// and stay empty. Fails with the path of the field that is missing or of the
+  /// wrong type, and on numbers that no program can have.
+  static llvm::Expected<ProgramManifest> parse(llvm::StringRef text);
 };
 
 /// A program for a GPU: an image for each of the manifest's kernels, in its
@@ -80,6 +88,18 @@ struct ProgramImage {
   ProgramManifest manifest;
   std::vector<KernelImage> kernels;
 };
+
+/// The sizes of the problem that a program's arrays are of, where `shapeOf`
+/// says an array's shape by its name, or that there is none. Fails where q, k
+/// or a capture is missing, and where the shapes are not those of one problem.
+llvm::Expected<ProgramSizes> problemSizes(
+    const ProgramManifest &manifest,
+    llvm::function_ref<std::optional<llvm::ArrayRef<int64_t>>(llvm::StringRef)>
+        shapeOf);
+
+/// The number of elements of a shape. Fails where their bytes are past 2^62.
+llvm::Expected<int64_t> countElements(llvm::StringRef name,
+                                      llvm::ArrayRef<int64_t> shape);
 
 /// The sizes of a workspace for a problem. Fails on a word that is none of
 /// those of `Workspace::sizes`.

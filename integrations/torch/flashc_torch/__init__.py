@@ -5,8 +5,8 @@
 
 `sdpa` takes what torch.nn.functional.scaled_dot_product_attention takes. Below it is the operator
 `torch.ops.flashc.attention`, which also gives the log-sum-exp and takes flashc's masks and lengths in device memory. Both
-work in eager mode, torch.compile, torch.export, autocast and CUDA graphs. There are no gradients yet: the forward pass
-works on tensors that require them, and backward raises an error.
+work in eager mode, torch.compile, torch.export, autocast and CUDA graphs, and have gradients: of query, key, value and a
+float mask, through the output and the log-sum-exp.
 """
 
 import pathlib

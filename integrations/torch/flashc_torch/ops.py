@@ -18,19 +18,29 @@ def _attention_fake(query, key, value, attn_mask=None, kv_lengths=None, mask="no
 
 @torch.library.register_fake("flashc::attention_backward")
 def _attention_backward_fake(grad_output, grad_lse, query, key, value, output, lse, attn_mask, kv_lengths, mask, scale,
-                             enable_gqa):
-    grad_mask = query.new_empty((0,)) if attn_mask is None else torch.empty_like(attn_mask)
-    return torch.empty_like(query), torch.empty_like(key), torch.empty_like(value), grad_mask
+                             enable_gqa, attn_mask_grad=False, deterministic=False):
+    def like(tensor):
+        batch, heads, length, dim = tensor.shape
+        return tensor.new_empty((batch, length, heads, dim)).transpose(1, 2)
+
+    grad_mask = attn_mask.new_empty(attn_mask.shape) if attn_mask_grad else query.new_empty((0,))
+    return like(query), like(key), like(value), grad_mask
 
 
 def _setup_context(ctx, inputs, output):
     query, key, value, attn_mask, kv_lengths, ctx.mask, ctx.scale, ctx.enable_gqa = inputs
     ctx.save_for_backward(query, key, value, *output, attn_mask, kv_lengths)
+    ctx.set_materialize_grads(False)  # what is not used costs nothing
 
 
 def _backward(ctx, grad_output, grad_lse):
-    grads = torch.ops.flashc.attention_backward(grad_output, grad_lse, *ctx.saved_tensors, ctx.mask, ctx.scale,
-                                                ctx.enable_gqa)
+    query, key, value, output, lse, attn_mask, kv_lengths = ctx.saved_tensors
+    if grad_output is None:
+        grad_output = torch.zeros_like(output)
+    wants_mask = attn_mask is not None and ctx.needs_input_grad[3]
+    grads = torch.ops.flashc.attention_backward(
+        grad_output, grad_lse, query, key, value, output, lse, attn_mask, kv_lengths, ctx.mask, ctx.scale, ctx.enable_gqa,
+        wants_mask, torch.are_deterministic_algorithms_enabled())
     wanted = [grad if needed else None for grad, needed in zip(grads, ctx.needs_input_grad)]
     return *wanted, None, None, None, None
 

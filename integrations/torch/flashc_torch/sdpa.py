@@ -19,7 +19,8 @@ def sdpa(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scal
     be a multiple of H. A row that sees no key gives zeros.
 
     Raises ValueError for arguments that do not go together and for a dropout_p that is not 0, and RuntimeError for what
-    flashc cannot compute. No gradients yet: backward raises.
+    flashc cannot compute. Query, key, value and a float mask have gradients; under
+    torch.use_deterministic_algorithms(True) theirs are the same bits in every run.
     """
     if dropout_p != 0.0:
         _fail(f"dropout_p is {dropout_p}, but flashc has no dropout yet; pass 0.0 (in a module: eval(), or a dropout "

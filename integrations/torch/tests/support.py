@@ -74,6 +74,45 @@ def check(test, output, query, key, value, bias=None, visible=None, scale=None, 
         test.assertLessEqual(off[finite].max().item() if finite.any() else 0, 0, "lse")
 
 
+def check_gradients(test, function, tensors, grad_outputs, query, key, value, bias=None, visible=None):
+    """The gradients of `function(*tensors)`, which are among query, key, value and bias, beside fp64's: the error is at most
+    twice that of the unfused computation in the same precision, plus the rounding of the result, of P and dS, and of scores
+    and LSE in f32. `grad_outputs` are those of O and, if there are two, of LSE."""
+    outputs = function(*tensors)
+    outputs = outputs if isinstance(outputs, tuple) else (outputs,)
+    got = torch.autograd.grad(outputs[:len(grad_outputs)], tensors, grad_outputs)
+
+    def unfused(dtype, rounded):
+        leaves = [tensor.detach().to(dtype).requires_grad_() for tensor in tensors]
+        q, k, v, b = (next((leaf for leaf, tensor in zip(leaves, tensors) if tensor is given),
+                           None if given is None else given.to(dtype)) for given in (query, key, value, bias))
+        group = q.shape[1] // k.shape[1]
+        k, v = (tensor.repeat_interleave(group, dim=1) for tensor in (k, v))
+        s = q @ k.transpose(-1, -2) * query.shape[-1] ** -0.5
+        s = s if b is None else s + b
+        if visible is not None:
+            s = s.masked_fill(~visible, float("-inf"))
+        lse = torch.logsumexp(s, -1, keepdim=True)
+        p = torch.exp(s - lse.masked_fill(lse == float("-inf"), 0)) if visible is not None else torch.exp(s - lse)
+        p = p.to(rounded).to(dtype)
+        results = (p @ v, lse[..., 0])[:len(grad_outputs)]
+        # dS passes through the type of the tensors too.
+        return torch.autograd.grad(results, leaves, [grad.to(dtype) for grad in grad_outputs])
+
+    reach = query.double().norm(dim=-1).max() * key.double().norm(dim=-1).max() * query.shape[-1] ** -0.5
+    r = 2 ** -22 * (1 + reach.item())  # of a score in f32, as in `check`; LSE's is as large, and P has both
+    exact = unfused(torch.float64, torch.float64)
+    same = unfused(torch.float32, query.dtype)
+    for tensor, gradient, want, theirs in zip(tensors, got, exact, same):
+        test.assertEqual((gradient.shape, gradient.dtype), (tensor.shape, tensor.dtype))
+        test.assertFalse(gradient.isnan().any().item(), "there are NaN in a gradient")
+        size = want.abs().max()
+        unit = torch.finfo(query.dtype).eps / 2 + torch.finfo(tensor.dtype).eps / 2
+        allowed = 2 * (theirs.to(tensor.dtype).double() - want).abs().max() + (2 * unit + 4 * r) * size
+        error = (gradient.double() - want).abs().max()
+        test.assertLessEqual(error.item(), allowed.item(), f"of a tensor of shape {tuple(tensor.shape)}")
+
+
 def topleft(queries, keys, device):
     return torch.ones(queries, keys, dtype=torch.bool, device=device).tril()
 

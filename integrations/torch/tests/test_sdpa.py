@@ -2,7 +2,7 @@
 
 import unittest
 
-from support import DEVICES, HALF, check, draw, dtypes, main, topleft, torch
+from support import DEVICES, HALF, check, check_gradients, draw, dtypes, main, topleft, torch
 
 import flashc_torch
 from flashc_torch import sdpa
@@ -228,16 +228,125 @@ class Errors(unittest.TestCase):
         q = draw(1, 1, 10, 64, device="cuda", dtype=torch.float16)
         self.raises(RuntimeError, "key is on another device", q, q.cpu(), q)
 
-    def test_backward(self):
-        for device in DEVICES:
-            q = draw(1, 2, 10, 64, device=device, dtype=torch.float16).requires_grad_()
-            with self.subTest(device=device):
-                output = sdpa(q, q, q)
-                self.assertTrue(output.requires_grad)
-                with self.assertRaisesRegex(RuntimeError, "flashc has no gradients yet; .*no_grad"):
-                    output.sum().backward()
-                with torch.no_grad():
-                    self.assertFalse(sdpa(q, q, q).requires_grad)
+
+class Gradients(unittest.TestCase):
+    def check(self, like, function, mask=None, visible=None, shape=(2, 4, 2, 70, 90, 64, 64), wanted=None):
+        """`function(q, k, v, mask)` of tensors (batch, heads, kv heads, queries, keys, dim, value dim)."""
+        batch, heads, kv_heads, queries, keys, dim, value_dim = shape
+        q, k, v = (draw(batch, h, length, d, **like).requires_grad_() for h, length, d in (
+            (heads, queries, dim), (kv_heads, keys, dim), (kv_heads, keys, value_dim)))
+        tensors = [q, k, v]
+        bias = mask if mask is not None and mask.is_floating_point() else None
+        if bias is not None and bias.requires_grad:
+            tensors.append(bias)
+        grad = draw(batch, heads, queries, value_dim, **like)
+        check_gradients(self, lambda *tensors: function(*tensors[:3], mask), tensors, [grad], q, k, v, bias=bias,
+                        visible=visible)
+
+    def test_plain(self):
+        for like in cases():
+            with self.subTest(**like):
+                self.check(like, lambda q, k, v, _: sdpa(q, k, v, enable_gqa=True))
+
+    def test_causal(self):
+        for like in cases():
+            for queries, keys in ((70, 90), (90, 70)):
+                with self.subTest(**like, queries=queries):
+                    self.check(like, lambda q, k, v, _: sdpa(q, k, v, is_causal=True, enable_gqa=True),
+                               visible=topleft(queries, keys, like["device"]), shape=(2, 4, 2, queries, keys, 64, 64))
+
+    def test_head_dims(self):
+        for like in cases(few=True):
+            for dims in ((7, 5), (40, 40), (128, 128), (192, 128), (256, 256)):
+                with self.subTest(**like, dims=dims):
+                    self.check(like, lambda q, k, v, _: sdpa(q, k, v), shape=(1, 2, 2, 70, 90, *dims))
+
+    def test_masks(self):
+        """Bool masks, and float ones that have no gradient."""
+        for like in cases(few=True):
+            for shape in ((70, 90), (2, 1, 1, 90), (4, 70, 90)):
+                with self.subTest(**like, shape=shape):
+                    mask = draw(*shape, device=like["device"], dtype=torch.float32) > -0.5
+                    self.check(like, lambda q, k, v, m: sdpa(q, k, v, m, enable_gqa=True), mask, visible=mask)
+                    bias = draw(*shape, device=like["device"], dtype=torch.float32)
+                    self.check(like, lambda q, k, v, m: sdpa(q, k, v, m, enable_gqa=True), bias)
+
+    def test_bias(self):
+        """A float mask's own gradient, of each shape that broadcasts."""
+        for like in cases(few=True):
+            for shape in ((2, 4, 70, 90), (1, 1, 70, 90), (1, 4, 1, 90)):
+                for dtype in {like["dtype"], torch.float32}:
+                    with self.subTest(**like, shape=shape, mask=dtype):
+                        bias = draw(*shape, device=like["device"], dtype=dtype).requires_grad_()
+                        self.check(like, lambda *tensors: sdpa(*tensors, enable_gqa=True), bias)
+
+    def test_bias_that_is_expanded(self):
+        for like in cases(few=True):
+            with self.subTest(**like):
+                q, k, v = (draw(2, 4, 30, 64, **like) for _ in range(3))
+                bias = draw(1, 4, 30, 30, **like).requires_grad_()
+                grad = draw(2, 4, 30, 64, **like)
+                once, = torch.autograd.grad(sdpa(q, k, v, bias), bias, grad)
+                expanded, = torch.autograd.grad(sdpa(q, k, v, bias.expand(2, 4, 30, 30)), bias, grad)
+                size = once.abs().max()
+                self.assertLessEqual((once - expanded).abs().max() / size, 4 * torch.finfo(like["dtype"]).eps)
+
+    def test_log_sum_exp(self):
+        """A gradient of the second output, with the first's and alone."""
+        for like in cases(few=True):
+            q, k, v = (draw(2, 4, 50, 64, **like).requires_grad_() for _ in range(3))
+            grad, grad_lse = draw(2, 4, 50, 64, **like), draw(2, 4, 50, device=like["device"], dtype=torch.float32)
+            with self.subTest(**like):
+                check_gradients(self, lambda q, k, v: flashc_torch.attention(q, k, v), [q, k, v], [grad, grad_lse], q, k, v)
+                lse = flashc_torch.attention(q, k, v)[1]
+                dv, = torch.autograd.grad(lse, v, grad_lse, retain_graph=True)
+                self.assertTrue((dv == 0).all().item())
+
+    def test_layouts(self):
+        """Views and a broadcast gradient give what contiguous tensors give."""
+        for like in cases(few=True):
+            with self.subTest(**like):
+                packed = draw(2, 40, 3, 4, 64, **like).requires_grad_()
+                q, k, v = packed.permute(2, 0, 3, 1, 4)
+                sdpa(q, k, v).sum().backward()
+                views, packed.grad = packed.grad, None
+                sdpa(q.contiguous(), k.contiguous(), v.contiguous()).backward(torch.ones_like(q))
+                self.assertTrue(torch.equal(views, packed.grad))
+
+    def test_nothing_to_sum_up(self):
+        for like in cases(few=True):
+            for queries, keys in ((0, 5), (5, 0)):
+                with self.subTest(**like, queries=queries):
+                    q, k = (draw(1, 2, length, 64, **like).requires_grad_() for length in (queries, keys))
+                    sdpa(q, k, k).sum().backward()
+                    self.assertEqual((q.grad.abs().sum().item(), k.grad.abs().sum().item()), (0, 0))
+
+    def test_deterministic(self):
+        for like in cases(few=True):
+            q, k, v = (draw(2, 4, 300, 64, **like).requires_grad_() for _ in range(3))
+            grad = draw(2, 4, 300, 64, **like)
+            torch.use_deterministic_algorithms(True)
+            try:
+                first = torch.autograd.grad(sdpa(q, k, v), (q, k, v), grad)
+                with self.subTest(**like):
+                    for _ in range(10):
+                        again = torch.autograd.grad(sdpa(q, k, v), (q, k, v), grad)
+                        self.assertTrue(all(map(torch.equal, first, again)))
+            finally:
+                torch.use_deterministic_algorithms(False)
+
+    def test_errors(self):
+        q = draw(1, 2, 10, 64, device="cpu", dtype=torch.float16)
+        output, lse = flashc_torch.attention(q, q, q)
+        backward = torch.ops.flashc.attention_backward
+        rest = (None, None, "none", None, False)
+        with self.assertRaisesRegex(RuntimeError, r"grad_output is Half of shape \(1, 2, 9, 64\), but must be Half of shape "
+                                    r"\(1, 2, 10, 64\)"):
+            backward(output[:, :, 1:], None, q, q, q, output, lse, *rest)
+        with self.assertRaisesRegex(RuntimeError, "lse is Half of shape .* but must be Float"):
+            backward(output, None, q, q, q, output, lse.half(), *rest)
+        with self.assertRaisesRegex(RuntimeError, "a gradient of attn_mask is asked for, but there is none"):
+            backward(output, None, q, q, q, output, lse, *rest, True)
 
 
 if __name__ == "__main__":

@@ -112,9 +112,9 @@ LogicalResult KernelEmitter::emitMapElements(warp::MapOp op,
       values.push_back(map.lookupOrDefault(value));
   }
   for (auto [index, values] : llvm::enumerate(results)) {
-    Type element = cast<warp::FragmentType>(op.getResult(index).getType())
-                       .getElementType();
-    if (!isPacked(element)) {
+    auto type = cast<warp::FragmentType>(op.getResult(index).getType());
+    Type element = type.getElementType();
+    if (!isPacked(element) || type.getRank() == 1) { // a row has no neighbour
       out[index].append(values);
       continue;
     }

@@ -24,13 +24,6 @@ llvm::Expected<CpuProgram> CpuProgram::create(mlir::ModuleOp module,
   return program;
 }
 
-static int64_t elements(llvm::ArrayRef<int64_t> sizes) {
-  int64_t count = 1;
-  for (int64_t size : sizes)
-    count *= size;
-  return count;
-}
-
 namespace {
 /// The arrays of one run.
 class Run {
@@ -46,12 +39,11 @@ public:
 private:
   llvm::Expected<CpuArgument> find(const std::string &name,
                                    const std::string &reader) const;
-  llvm::Expected<ProgramSizes> sizes() const;
 
   const ProgramManifest &manifest;
   const llvm::StringMap<CpuArgument> &arrays;
   llvm::StringMap<CpuArgument> workspaces;
-  std::vector<std::vector<float>> memory;
+  std::vector<std::unique_ptr<float[]>> memory;
 };
 } // namespace
 
@@ -67,40 +59,31 @@ llvm::Expected<CpuArgument> Run::find(const std::string &name,
       reader, name);
 }
 
-llvm::Expected<ProgramSizes> Run::sizes() const {
-  ProgramSizes result;
-  for (llvm::StringRef name : {"q", "k"}) {
-    auto array = find(name.str(), manifest.kernels.front().name);
-    if (!array)
-      return array.takeError();
-    if (array->sizes.size() != 4)
-      return makeError("array '{}' has rank {}, but needs 4 (batch, head, "
-                       "length, head dim); reshape it",
-                       name.str(), array->sizes.size());
-    bool isQuery = name == "q";
-    result.batch = array->sizes[0];
-    (isQuery ? result.heads : result.kvHeads) = array->sizes[1];
-    (isQuery ? result.queries : result.keys) = array->sizes[2];
-  }
-  for (size_t i = 0; i < manifest.captures.size(); ++i) {
-    auto array = find("capture" + std::to_string(i), manifest.captures[i]);
-    if (!array)
-      return array.takeError();
-    result.captures.push_back(elements(array->sizes));
-  }
-  return result;
-}
-
 llvm::Error Run::addWorkspaces() {
-  auto problem = sizes();
+  llvm::Expected<ProgramSizes> problem = problemSizes(
+      manifest,
+      [&](llvm::StringRef name) -> std::optional<llvm::ArrayRef<int64_t>> {
+        auto at = arrays.find(name);
+        if (at == arrays.end())
+          return std::nullopt;
+        return at->second.sizes;
+      });
   if (!problem)
     return problem.takeError();
   for (const Workspace &workspace : manifest.workspaces) {
     auto size = workspaceSizes(workspace, *problem);
     if (!size)
       return size.takeError();
-    memory.emplace_back(elements(*size)); // zeros, all of them
-    workspaces[workspace.name] = {memory.back().data(), *size, {}};
+    llvm::Expected<int64_t> count = countElements(workspace.name, *size);
+    if (!count)
+      return count.takeError();
+    // Zeros, all of them.
+    memory.emplace_back(new (std::nothrow) float[size_t(*count)]());
+    if (!memory.back())
+      return makeError("the gradients' workspace '{}' takes {} bytes, which "
+                       "there are not; split the batch",
+                       workspace.name, *count * int64_t(sizeof(float)));
+    workspaces[workspace.name] = {memory.back().get(), *size, {}};
   }
   return llvm::Error::success();
 }

@@ -126,3 +126,26 @@ warp.kernel @rounds_pairs(%q: !view) attributes {warps = 1, q_block = 16} {
   warp.copy_out %buf to %q[%b, %h, %i] : !warp.buffer<16x64xf16, 64>, !view
   warp.return
 }
+
+// A row has no neighbour to be rounded with: a register of 16 bits each.
+// CHECK-LABEL: llvm.func @rounds_rows(
+// CHECK-NOT:     nvvm.convert.f32x2
+// CHECK:         %[[FIRST:.+]] = arith.truncf %{{.+}} : f32 to f16
+// CHECK:         %[[SECOND:.+]] = arith.truncf %{{.+}} : f32 to f16
+// CHECK:         llvm.store %[[FIRST]], %{{.+}} : f16, !llvm.ptr<1>
+// CHECK:         llvm.store %[[SECOND]], %{{.+}} : f16, !llvm.ptr<1>
+warp.kernel @rounds_rows(%out: memref<?xf16>) attributes {warps = 1, q_block = 16} {
+  %b, %h, %i = warp.program
+  %s = warp.fill 1.0 : f32 -> !warp.fragment<16xf32>
+  %r = warp.map ins(%s : !warp.fragment<16xf32>) -> !warp.fragment<16xf16> {
+  ^bb0(%x: f32):
+    %y = arith.truncf %x : f32 to f16
+    warp.yield %y : f16
+  }
+  warp.scatter set ins(%r : !warp.fragment<16xf16>) at(%i) exclusive to %out : memref<?xf16> {
+  ^bb0(%x: f16, %row: index):
+    %true = arith.constant true
+    warp.yield %true, %x, %row : i1, f16, index
+  }
+  warp.return
+}

@@ -97,6 +97,28 @@ TEST_CASE("misuse: NULL where there must be something") {
              Catch::Contains("text is NULL"));
   CHECK_THAT(take(flashc_kernel_explain(f.kernel, 1, 1, 1, -1, 1, &text)),
              Catch::Contains("a size is -1"));
+  flashc_gradients *gradients = nullptr;
+  auto gradientArguments = sized<flashc_gradient_arguments>();
+  auto gradientsInfo = sized<flashc_gradients_info>();
+  uint64_t bytes = 0;
+  CHECK_THAT(take(flashc_compile_gradients(nullptr, &spec, nullptr, nullptr,
+                                           nullptr, &gradients)),
+             Catch::Contains("context is NULL"));
+  CHECK_THAT(take(flashc_compile_gradients(f.context, nullptr, nullptr, nullptr,
+                                           nullptr, &gradients)),
+             Catch::Contains("attention_spec is NULL"));
+  CHECK_THAT(take(flashc_compile_gradients(f.context, &spec, nullptr, nullptr,
+                                           nullptr, nullptr)),
+             Catch::Contains("gradients is NULL"));
+  CHECK_THAT(
+      take(flashc_gradients_workspace(nullptr, &gradientArguments, &bytes)),
+      Catch::Contains("gradients is NULL"));
+  CHECK_THAT(
+      take(flashc_launch_gradients(nullptr, nullptr, &gradientArguments)),
+      Catch::Contains("gradients is NULL"));
+  CHECK_THAT(take(flashc_gradients_get_info(nullptr, &gradientsInfo)),
+             Catch::Contains("gradients is NULL"));
+  flashc_gradients_free(nullptr);
   CHECK(flashc_future_wait(nullptr, 0) == 0);
   CHECK(std::string(flashc_context_target(nullptr)).empty());
   CHECK(std::string(flashc_error_message(nullptr)).empty());

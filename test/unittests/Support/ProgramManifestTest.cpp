@@ -41,7 +41,7 @@ TEST_CASE("workspace: an unknown word is an error") {
 TEST_CASE("program manifest: what its JSON says") {
   ProgramManifest manifest;
   manifest.kernels.push_back(
-      {"bwd", {1, 0}, {}, {1, 2}, 64, {"q", "k", "dq_sum"}});
+      {"bwd", {1, 0}, {}, {1, 2}, 64, {"q", "k", "dq_sum"}, {}});
   manifest.workspaces.push_back({"dq_sum", "f32", {"batch", "64"}, true});
   llvm::json::Value value = manifest.toJSON();
   const llvm::json::Object *kernel =
@@ -57,4 +57,70 @@ TEST_CASE("program manifest: what its JSON says") {
   CHECK(workspace->getBoolean("zeroed") == true);
   CHECK((*workspace->getArray("sizes"))[1].getAsString() ==
         llvm::StringRef("64"));
+}
+
+namespace {
+ProgramManifest whole() {
+  ProgramManifest manifest;
+  manifest.kernels.push_back(
+      {"bwd", {1, 0}, {}, {1, 2}, 64, {"q", "k", "dq_sum"}, {}, 8, 1024});
+  manifest.workspaces.push_back({"dq_sum", "f32", {"batch", "64"}, true});
+  manifest.captures = {"slopes", "bias"};
+  manifest.captureTypes = {"f32", "f16"};
+  manifest.gradients = {1};
+  manifest.lseGradient = true;
+  manifest.headDim = 64;
+  manifest.valueHeadDim = 32;
+  manifest.dtype = "f16";
+  manifest.scale = 0.125;
+  manifest.mask = "causal";
+  manifest.layout = "bshd";
+  return manifest;
+}
+
+std::string textOf(const llvm::json::Value &value) {
+  std::string text;
+  llvm::raw_string_ostream(text) << value;
+  return text;
+}
+} // namespace
+
+TEST_CASE("program manifest: what is written is read again") {
+  ProgramManifest manifest = whole();
+  auto read = ProgramManifest::parse(textOf(manifest.toJSON()));
+  REQUIRE(bool(read));
+  CHECK(*read == manifest);
+}
+
+TEST_CASE("program manifest: what is wrong with one is said with its place") {
+  auto refused = [](auto change) {
+    llvm::json::Value value = whole().toJSON();
+    change(*value.getAsObject());
+    auto read = ProgramManifest::parse(textOf(value));
+    return read ? "" : llvm::toString(read.takeError());
+  };
+  using Object = llvm::json::Object;
+  auto kernel = [](Object &o) -> Object & {
+    return *(*o.getArray("kernels"))[0].getAsObject();
+  };
+  const std::string advice =
+      "; take the manifest that flashc --backward --emit=manifest writes";
+  CHECK(refused([](Object &o) { o["format"] = "flashc-manifest-1"; }) ==
+        "expected flashc-program-1 at program.format" + advice);
+  CHECK(refused([](Object &o) { o.erase("kv_lengths"); }) ==
+        "missing value at program.kv_lengths" + advice);
+  CHECK(refused([](Object &o) { o["gradients"] = llvm::json::Array{2}; }) ==
+        "expected the index of one of captures at program.gradients[0]" +
+            advice);
+  CHECK(refused([](Object &o) { o["kernels"] = llvm::json::Array{}; }) ==
+        "expected one or more at program.kernels" + advice);
+  CHECK(
+      refused([&](Object &o) { (*kernel(o).getObject("grid"))["rows"] = 0; }) ==
+      "expected a positive number at program.kernels[0].grid.rows" + advice);
+  CHECK(refused([&](Object &o) {
+          (*kernel(o).getObject("grid"))["batch"] = llvm::json::Array{3, 0};
+        }) == "expected one of the arguments at program.kernels[0].grid.batch" +
+                  advice);
+  CHECK_THAT(llvm::toString(ProgramManifest::parse("{").takeError()),
+             Catch::StartsWith("program manifest is not JSON"));
 }
