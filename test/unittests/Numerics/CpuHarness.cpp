@@ -37,7 +37,7 @@ static std::string withRescale(Lowering &tile, tile::Rescale rescale) {
                              rescale, r.getApart(), r.getAhead(), r.getSkip());
     llvm::raw_string_ostream(text) << tile::ScheduleAttr::get(
         s.getContext(), s.getQ(), s.getKv(), s.getStages(), s.getWarps(),
-        s.getQInRegisters(), s.getSram(), r);
+        s.getQInRegisters(), s.getSram(), s.getWarpRows(), r);
   });
   return text;
 }
