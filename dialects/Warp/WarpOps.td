@@ -71,6 +71,17 @@ def Warp_RingType : Warp_Type<"Ring", "ring"> {
   }];
 }
 
+def Warp_StagingType : Warp_Type<"Staging", "staging"> {
+  let summary = "Slots for fragments in the order of their registers: !warp.staging<64x64xf32, depth = 2>";
+  let parameters = (ins ArrayRefParameter<"int64_t">:$shape, "::mlir::Type":$elementType, "int64_t":$depth);
+  let hasCustomAssemblyFormat = 1;
+  let genVerifyDecl = 1;     // 64 rows, columns a multiple of 8, f32
+  let extraClassDeclaration = [{
+    int64_t getSlotBytes() const { return getShape()[0] * getShape()[1] * 4; }
+    int64_t getBytes() const { return getSlotBytes() * getDepth(); }
+  }];
+}
+
 def Warp_View : MemRefRankOf<[F16, BF16, F32], [4]>;
 def Warp_RowView : MemRefRankOf<[F32], [3]>;
 
@@ -80,8 +91,9 @@ def Warp_KernelOp : Warp_Op<"kernel", [IsolatedFromAbove, FunctionOpInterface, S
     Arguments as for `tile.kernel`: argument 0 is Q, and the grid is dims 0 and 1 of Q and ceil(dim 2 of Q / q_block); with `grid`, six
     numbers, batches, heads and rows are each [argument, dimension], or 1 where the argument is -1. `warps` is
     the number of warps of a block that compute; `shared_bytes` is set by `warp-allocate-shared`. A kernel with `groups` has
-    roles: `groups` warpgroups of four warps compute and one more loads; with `turns` those take turns (`warp-order-groups`). Its blocks are persistent, and `queue`, the byte
-    offset of the queue through which the loading warp hands out the tiles, is set by `warp-allocate-shared`.
+    roles: `groups` warpgroups of four warps compute and one more loads (or multiplies, too: a reducer); with `turns` those take turns (`warp-order-groups`). Where
+    the roles hold `warp.tiles` its blocks are persistent, and `queue`, the byte offset of the queue through which the loading warp hands out the
+    tiles, is set by `warp-allocate-shared`.
     ```mlir
     warp.kernel @fwd(%q: memref<?x?x?x64xf16, strided<[?, ?, ?, 1], offset: ?>>) attributes {q_block = 128 : i64, warps = 4 : i64} {
       warp.return
@@ -101,6 +113,8 @@ def Warp_KernelOp : Warp_Op<"kernel", [IsolatedFromAbove, FunctionOpInterface, S
     ::mlir::Region *getCallableRegion() { return &getBody(); }
     /// All warps of a block: those that compute, and the loading warpgroup.
     int64_t getAllWarps() { return getWarps() + (getGroups() ? 4 : 0); }
+    /// Do its roles go through tiles that a queue hands out?
+    bool isPersistent();
   }];
 }
 

@@ -53,7 +53,7 @@ BackwardBuilder::BackwardBuilder(OpBuilder &builder, func::FuncOp func,
                                  attn::BackwardOp op,
                                  tile::ScheduleAttr schedule,
                                  ArrayRef<IntegerSet> sets)
-    : name(func.getName()), buffers(func, op),
+    : name(func.getName()), buffers(func, op, bool(schedule.getRoles())),
       k(builder, op, buffers, schedule, sets), forms(findCaptureForms(op)),
       inputs({"q", "k", "v", "do", "lse", "delta"}) {
   if (op.getKvLengths())

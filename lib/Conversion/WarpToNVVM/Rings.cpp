@@ -42,9 +42,21 @@ void KernelEmitter::copyBox(const View &view, Value map, Value target,
 }
 
 LogicalResult KernelEmitter::emitSend(warp::SendOp op) {
-  auto ring = op.getRing().getDefiningOp<warp::RingOp>();
   if (!op.getStage())
     return op.emitOpError("has no stage; run 'warp-assign-stages' first");
+  if (!isReducer) {
+    startCopies(op);
+    return success();
+  }
+  callWithCondition(
+      arith::CmpIOp::create(b, arith::CmpIPredicate::eq, thread, i32(0)),
+      [&] { startCopies(op); });
+  meetWarp(); // before its lanes multiply together
+  return success();
+}
+
+void KernelEmitter::startCopies(warp::SendOp op) {
+  auto ring = op.getRing().getDefiningOp<warp::RingOp>();
   auto type = ring.getRing().getType();
   warp::BufferType slot = type.getBufferType();
   const View &view = views[op.getView()];
@@ -69,21 +81,47 @@ LogicalResult KernelEmitter::emitSend(warp::SendOp op) {
             slot.getShape()[1] / 64, slot.getPartRows() * 128,
             slot.getParts() > 1 ? kReadOnce : kReadAgain);
   }
-  return success();
 }
 
+// The reducer reads the parts of all groups.
 LogicalResult KernelEmitter::emitReceive(warp::ReceiveOp op) {
   auto ring = op.getRing().getDefiningOp<warp::RingOp>();
   if (!op.getStage())
     return op.emitOpError("has no stage; run 'warp-assign-stages' first");
   Value stage = scalar(op.getStage());
-  awaitBarrier(ringBarrier(ring, stage, group, /*full=*/true),
-               scalar(op.getPhase()));
   auto type = ring.getRing().getType();
+  for (int64_t part = 0; part < (isReducer ? type.getParts() : 1); ++part)
+    awaitBarrier(ringBarrier(ring, stage, isReducer ? i32(part) : group,
+                             /*full=*/true),
+                 scalar(op.getPhase()));
   buffers[op.getBuffer()] =
       sharedAt(*ring.getOffset(),
                arith::MulIOp::create(b, stage, i32(type.getSlotBytes())));
   return success();
+}
+
+LogicalResult KernelEmitter::emitAcquire(warp::AcquireOp op) {
+  auto ring = op.getRing().getDefiningOp<warp::RingOp>();
+  if (!op.getStage())
+    return op.emitOpError("has no stage; run 'warp-assign-stages' first");
+  Value stage = scalar(op.getStage());
+  awaitBarrier(ringBarrier(ring, stage, group, /*full=*/false),
+               arith::XOrIOp::create(b, scalar(op.getPhase()), i32(1)));
+  buffers[op.getBuffer()] = sharedAt(
+      *ring.getOffset(),
+      arith::MulIOp::create(b, stage,
+                            i32(ring.getRing().getType().getSlotBytes())));
+  return success();
+}
+
+// What each lane wrote is shown to the tensor cores before its warp arrives.
+void KernelEmitter::emitCommit(warp::CommitOp op) {
+  auto acquire = op.getBuffer().getDefiningOp<warp::AcquireOp>();
+  auto ring = acquire.getRing().getDefiningOp<warp::RingOp>();
+  showToCopies();
+  meetWarp();
+  arriveOnce(
+      ringBarrier(ring, scalar(acquire.getStage()), group, /*full=*/true));
 }
 
 LogicalResult KernelEmitter::emitSkip(warp::SkipOp op) {
@@ -141,9 +179,22 @@ void KernelEmitter::emitClearRows(warp::ClearRowsOp op) {
   });
 }
 
+// The stage of a received slot; of one that a loop carries, from its address.
+Value KernelEmitter::stageOf(Value buffer, warp::RingOp ring) {
+  if (auto receive = buffer.getDefiningOp<warp::ReceiveOp>())
+    return scalar(receive.getStage());
+  Value offset =
+      arith::SubIOp::create(b, buffers[buffer], sharedAt(*ring.getOffset()));
+  return arith::DivUIOp::create(b, offset,
+                                i32(ring.getRing().getType().getSlotBytes()));
+}
+
 void KernelEmitter::emitRelease(warp::ReleaseOp op) {
-  auto receive = op.getBuffer().getDefiningOp<warp::ReceiveOp>();
-  auto ring = receive.getRing().getDefiningOp<warp::RingOp>();
-  arriveOnce(
-      ringBarrier(ring, scalar(receive.getStage()), group, /*full=*/false));
+  auto ring =
+      warp::getReceive(op.getBuffer()).getRing().getDefiningOp<warp::RingOp>();
+  Value stage = stageOf(op.getBuffer(), ring);
+  int64_t parts = isReducer ? ring.getRing().getType().getParts() : 1;
+  for (int64_t part = 0; part < parts; ++part)
+    arriveOnce(ringBarrier(ring, stage, isReducer ? i32(part) : group,
+                           /*full=*/false));
 }

@@ -273,3 +273,33 @@ BufferType RingType::getBufferType() const {
   return BufferType::get(getContext(), getShape(), getElementType(),
                          getSegment(), getParts());
 }
+
+// !warp.staging<64x64xf32, depth = 2>
+Type StagingType::parse(AsmParser &parser) {
+  SmallVector<int64_t> shape;
+  Type elementType;
+  int64_t depth;
+  llvm::SMLoc loc = parser.getCurrentLocation();
+  if (parseShape(parser, shape, elementType) || parser.parseComma() ||
+      parser.parseKeyword("depth") || parser.parseEqual() ||
+      parser.parseInteger(depth) || parser.parseGreater())
+    return {};
+  return parser.getChecked<StagingType>(loc, parser.getContext(),
+                                        ArrayRef(shape), elementType, depth);
+}
+
+void StagingType::print(AsmPrinter &p) const {
+  printShape(p, getShape(), getElementType());
+  p << ", depth = " << getDepth() << '>';
+}
+
+LogicalResult StagingType::verify(EmitError emitError, ArrayRef<int64_t> shape,
+                                  Type elementType, int64_t depth) {
+  if (shape.size() != 2 || shape[0] != 64 || shape[1] <= 0 || shape[1] % 8 ||
+      shape[1] > 256 || !elementType.isF32() || depth < 1 || depth > 8)
+    return emitError() << "staging has 1 to 8 slots for 64 rows of f32 in "
+                          "groups of 8 columns, but this one has "
+                       << depth << " of " << shape << " elements of "
+                       << elementType << "; round the columns up";
+  return success();
+}

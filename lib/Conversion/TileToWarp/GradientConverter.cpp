@@ -1,0 +1,235 @@
+// The main kernel of a backward whose warps have roles, of
+// convert-tile-to-warp: rings, and the consumer. In: the loop over pairs that
+// tile-overlap-pairs leaves. The reducer is in Reducer.cpp.
+#include "GradientConverter.h"
+
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+
+namespace flashc {
+
+/// TMA and wgmma with the 128-byte swizzle: 64 elements of 16 bits.
+static constexpr int64_t kSegment = 64;
+/// Slots of dS, and of sums on their way out.
+static constexpr int64_t kScoreSlots = 2, kSumSlots = 2;
+
+LogicalResult GradientConverter::convert() {
+  FailureOr<int64_t> rows = findColumnsOf(kernel);
+  if (failed(rows) || failed(findParts()))
+    return failure();
+  columnsOf = *rows;
+  auto result = createKernel(roles().getGroups());
+  createRings();
+  Block *body = builder.getInsertionBlock();
+  IRMapping atStart = values;
+  if (failed(reduce()))
+    return failure();
+  values = atStart;
+  builder.setInsertionPointToEnd(body);
+  beginRole(warp::RoleKind::Consumer, roles().getConsumer());
+  if (failed(convertBlock(kernel.getBody().front())))
+    return failure();
+  builder.setInsertionPointToEnd(body);
+  warp::ReturnOp::create(builder, result.getLoc());
+  return success();
+}
+
+LogicalResult GradientConverter::findParts() {
+  SmallVector<tile::AccumulateOp> sums;
+  kernel.walk([&](tile::AccumulateOp op) { sums.push_back(op); });
+  accumulate = sums.size() == 1 ? sums[0] : tile::AccumulateOp();
+  loop = accumulate ? dyn_cast<scf::ForOp>(accumulate->getParentOp())
+                    : scf::ForOp();
+  ofQueries = accumulate ? accumulate.getTile().getDefiningOp<tile::DotOp>()
+                         : tile::DotOp();
+  bool isOutermost = loop && loop->getParentOp() == kernel;
+  if (isOutermost && ofQueries && ofQueries.getTransposeA() &&
+      ofQueries.getRhs().getDefiningOp<tile::LoadOp>())
+    return success();
+  return kernel.emitOpError("has roles and adds up a sum, but not in one loop "
+                            "over pairs of blocks that gives dS^T K; run "
+                            "'tile-join-heads' first");
+}
+
+void GradientConverter::beginRole(warp::RoleKind kind, int64_t registers) {
+  auto role =
+      warp::RoleOp::create(builder, kernel.getLoc(), kind, registers);
+  builder.createBlock(&role.getBody());
+}
+
+Value GradientConverter::createRing(Location loc, RankedTensorType tile,
+                                    int64_t depth, int64_t parts) {
+  int64_t shape[] = {tile.getDimSize(0),
+                     int64_t(llvm::alignTo(tile.getDimSize(1), kSegment))};
+  auto type =
+      warp::RingType::get(builder.getContext(), shape, tile.getElementType(),
+                          kSegment, depth, parts);
+  return warp::RingOp::create(builder, loc, type, /*offset=*/IntegerAttr(),
+                              /*barriers=*/IntegerAttr());
+}
+
+/// Whether a load fills a slot of shared memory; others go to registers.
+bool GradientConverter::isStreamed(tile::LoadOp load) {
+  return cast<MemRefType>(load.getView().getType()).getRank() == 4;
+}
+
+/// Blocks of queries pass through rings of `stages` slots, also the one that is
+/// loaded before the loop and carried into it; those of keys stay, dealt to
+/// the groups.
+void GradientConverter::createRings() {
+  auto typeOf = [](tile::LoadOp load) {
+    return cast<RankedTensorType>(load.getTile().getType());
+  };
+  int64_t stages = kernel.getSchedule().getStages();
+  llvm::DenseMap<Operation *, tile::LoadOp> carriedOn;
+  for (auto [init, value] :
+       llvm::zip_equal(loop.getInitArgs(), loop.getYieldedValues()))
+    if (auto load = init.getDefiningOp<tile::LoadOp>())
+      if (auto next = value.getDefiningOp<tile::LoadOp>())
+        carriedOn[load] = next;
+  for (auto load : kernel.getBody().getOps<tile::LoadOp>())
+    if (isStreamed(load) && !carriedOn.contains(load))
+      rings[load] = createRing(load.getLoc(), typeOf(load), /*depth=*/1,
+                               roles().getGroups());
+  for (auto load : loop.getBody()->getOps<tile::LoadOp>())
+    if (isStreamed(load))
+      rings[load] = createRing(load.getLoc(), typeOf(load), stages,
+                               /*parts=*/1);
+  for (auto [load, next] : carriedOn)
+    if (isStreamed(next))
+      rings[load] = rings.lookup(next);
+  scoreRing = createRing(
+      ofQueries.getLoc(), cast<RankedTensorType>(ofQueries.getLhs().getType()),
+      kScoreSlots, roles().getGroups());
+  auto room = warp::StagingType::get(builder.getContext(), {64, 64},
+                                     builder.getF32Type(), kSumSlots);
+  staging = warp::StagingOp::create(builder, accumulate.getLoc(), room,
+                                    /*offset=*/IntegerAttr());
+}
+
+//===----------------------------------------------------------------------===//
+// The consumer
+//===----------------------------------------------------------------------===//
+
+LogicalResult GradientConverter::convertReturn(tile::ReturnOp) {
+  return success();
+}
+
+LogicalResult GradientConverter::convertFor(scf::ForOp op) {
+  SmallVector<Value> inits;
+  for (Value init : op.getInitArgs())
+    inits.push_back(isCarriedBuffer(init) ? buffers.lookup(init)
+                                          : lookup(init));
+  auto result = scf::ForOp::create(
+      builder, op.getLoc(), lookup(op.getLowerBound()),
+      lookup(op.getUpperBound()), lookup(op.getStep()), inits,
+      // With a body builder the loop gets no terminator of its own.
+      [](OpBuilder &, Location, Value, ValueRange) {});
+  values.map(op.getInductionVar(), result.getInductionVar());
+  for (auto [i, init] : llvm::enumerate(op.getInitArgs())) {
+    Value argument = op.getRegionIterArg(i);
+    if (isCarriedBuffer(init))
+      buffers[argument] = result.getRegionIterArg(i);
+    else {
+      values.map(argument, result.getRegionIterArg(i));
+      values.map(op.getResult(i), result.getResult(i));
+    }
+  }
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToEnd(result.getBody());
+  return convertBlock(*op.getBody());
+}
+
+LogicalResult GradientConverter::convertYield(scf::YieldOp op) {
+  SmallVector<Value> operands;
+  for (Value operand : op.getOperands())
+    operands.push_back(isCarriedBuffer(operand) ? buffers.lookup(operand)
+                                                : lookup(operand));
+  scf::YieldOp::create(builder, op.getLoc(), operands);
+  return success();
+}
+
+LogicalResult GradientConverter::convertLoad(tile::LoadOp op) {
+  if (!isStreamed(op))
+    return convertLoadToFragment(op);
+  Value ring = rings.lookup(op);
+  auto type = cast<warp::RingType>(ring.getType());
+  Value buffer = warp::ReceiveOp::create(
+      builder, op.getLoc(), type.getBufferType(), ring, Value(), Value());
+  buffers[op.getTile()] = buffer;
+  // The last of the key block's tiles that is received, V.
+  if (type.getParts() > 1)
+    valueBuffer = buffer;
+  return success();
+}
+
+/// Is it the constant zero, from which a product may start by itself?
+static bool isZero(Value acc) {
+  auto constant = acc.getDefiningOp<arith::ConstantOp>();
+  auto splat = constant ? dyn_cast<SplatElementsAttr>(constant.getValue())
+                        : SplatElementsAttr();
+  return splat && splat.getSplatValue<APFloat>().isPosZero();
+}
+
+LogicalResult GradientConverter::convertDot(tile::DotOp op) {
+  if (op == ofQueries)
+    return success();
+  Value rhs = buffers.lookup(op.getRhs());
+  Value lhs = buffers.lookup(op.getLhs());
+  if (Value fragment = values.lookupOrNull(op.getLhs()))
+    lhs = fragment;
+  if (!rhs || !lhs || op.getTransposeA())
+    return op.emitOpError("reads its right operand from a ring and its left "
+                          "one from there or from registers, but one is "
+                          "elsewhere; run 'tile-overlap-pairs' first");
+  warp::FragmentType type = fragmentType(op, op.getResult().getType(), false);
+  if (!type)
+    return failure();
+  Value acc = isZero(op.getAcc()) ? Value() : lookup(op.getAcc());
+  int64_t depth = cast<RankedTensorType>(op.getLhs().getType()).getDimSize(1);
+  values.map(op.getResult(),
+             Value(warp::WgmmaOp::create(builder, op.getLoc(), type, lhs, rhs,
+                                         acc, op.getTransposeB(), depth)));
+  return success();
+}
+
+LogicalResult GradientConverter::convertAccumulate(tile::AccumulateOp op) {
+  if (!op.getOrdered())
+    return success();
+  return op.emitOpError("adds in the order of the blocks, but the blocks of a "
+                        "GPU's grid add in any; leave out 'deterministic', or "
+                        "use target cpu");
+}
+
+/// dS, and nothing else: the other role reads it.
+LogicalResult GradientConverter::storeForProducts(Operation *op, Value tile) {
+  if (tile != ofQueries.getLhs())
+    return success();
+  Location loc = op->getLoc();
+  auto type = cast<warp::RingType>(scoreRing.getType());
+  Value buffer = warp::AcquireOp::create(builder, loc, type.getBufferType(),
+                                         scoreRing, Value(), Value());
+  warp::StoreOp::create(builder, loc, lookup(tile), buffer);
+  warp::CommitOp::create(builder, loc, buffer);
+  return success();
+}
+
+/// Through the bytes of V, which only its own group reads.
+LogicalResult GradientConverter::convertStore(tile::StoreOp op) {
+  Value fragment = lookup(op.getTile());
+  auto type = cast<warp::FragmentType>(fragment.getType());
+  int64_t shape[] = {type.getShape()[0],
+                     int64_t(llvm::alignTo(type.getShape()[1], kSegment))};
+  auto alias = warp::BufferType::get(builder.getContext(), shape,
+                                     type.getElementType(), kSegment,
+                                     roles().getGroups());
+  Value buffer =
+      warp::AliasOp::create(builder, op.getLoc(), alias, valueBuffer);
+  warp::EmitOp::create(builder, op.getLoc(), fragment, buffer,
+                       lookup(op.getView()), lookup(op.getBatch()),
+                       lookup(op.getHead()), lookup(op.getRow()));
+  return success();
+}
+
+} // namespace flashc
