@@ -56,16 +56,18 @@ def Warp_ChannelType : Warp_Type<"Channel", "channel"> {
 }
 
 def Warp_RingType : Warp_Type<"Ring", "ring"> {
-  let summary = "A ring of buffers between roles: !warp.ring<176x128xf16, 64, depth = 2>; each slot has a full and an empty barrier, with `parts = 2` each part of a slot";
+  let summary = "A ring of buffers between roles: !warp.ring<176x128xf16, 64, depth = 2>; each slot has a full and an empty barrier, with `parts = 2` each part of a slot; with `values = 64` it has so many f32 beside its rows";
   let parameters = (ins ArrayRefParameter<"int64_t">:$shape, "::mlir::Type":$elementType, "int64_t":$segment,
-                        "int64_t":$depth, "int64_t":$parts);
+                        "int64_t":$depth, "int64_t":$parts, "int64_t":$values);
   let hasCustomAssemblyFormat = 1;
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
     /// The type of one slot.
     BufferType getBufferType() const;
     int64_t getSlotBytes() const { return getShape()[0] * getShape()[1] * 2; }
-    int64_t getBytes() const { return getSlotBytes() * getDepth(); }
+    /// The values of all slots stand behind the rows of all slots.
+    int64_t getValueBytes() const { return 4 * getValues(); }
+    int64_t getBytes() const { return (getSlotBytes() + getValueBytes()) * getDepth(); }
     /// Bytes of the barriers: a full and an empty one of 8 bytes for each part of each slot.
     int64_t getBarrierBytes() const { return 16 * getDepth() * getParts(); }
   }];

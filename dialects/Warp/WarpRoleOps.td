@@ -90,15 +90,17 @@ def Warp_SendOp : Warp_Op<"send", [MemoryEffects<[MemRead, MemWrite]>, AttrSized
   let description = [{
     Producer, or the first thread of the reducer. Row r of the slot is `view[batch, head, row + r, :]`; rows outside the view and
     columns past its head dim arrive as zero and count as bytes that arrive. Each part waits for its own barrier and is a copy of
-    its own. `at` is set by `warp-assign-stages`. A send may stand under an `scf.if` that says whether there is another block:
+    its own. `at` is set by `warp-assign-stages`. With `values` the numbers `rows[batch, head, row + i]` come beside the rows: all that the ring
+    has room for are there. A send may stand under an `scf.if` that says whether there is another block:
     behind the last one nothing is sent.
     ```mlir
     warp.send %view[%b, %h, %row] to %kr at(%stage, %phase) : memref<?x?x?x128xf16, strided<[?, ?, ?, 1], offset: ?>>, !warp.ring<176x128xf16, 64, depth = 2>
     ```
   }];
-  let arguments = (ins Warp_View:$view, Index:$batch, Index:$head, Index:$row, Warp_RingType:$ring, Optional<I32>:$stage,
-                       Optional<I32>:$phase);
-  let assemblyFormat = [{ $view `[` $batch `,` $head `,` $row `]` `to` $ring (`at` `(` $stage^ `,` $phase `)`)? attr-dict `:`
+  let arguments = (ins Warp_View:$view, Index:$batch, Index:$head, Index:$row, Optional<Warp_RowView>:$values, Warp_RingType:$ring,
+                       Optional<I32>:$stage, Optional<I32>:$phase);
+  let assemblyFormat = [{ $view `[` $batch `,` $head `,` $row `]` (`values` `(` $values^ `:` qualified(type($values)) `)`)? `to` $ring
+                          (`at` `(` $stage^ `,` $phase `)`)? attr-dict `:`
                           qualified(type($view)) `,` qualified(type($ring)) }];
   let hasVerifier = 1;
 }
@@ -114,6 +116,19 @@ def Warp_ReceiveOp : Warp_Op<"receive", [MemoryEffects<[MemRead, MemWrite]>, Att
   let arguments = (ins Warp_RingType:$ring, Optional<I32>:$stage, Optional<I32>:$phase);
   let results = (outs Warp_BufferType:$buffer);
   let assemblyFormat = "$ring (`at` `(` $stage^ `,` $phase `)`)? attr-dict `:` qualified(type($ring)) `->` qualified(type($buffer))";
+  let hasVerifier = 1;
+}
+
+def Warp_ReadValuesOp : Warp_Op<"read_values", [MemoryEffects<[MemRead]>]> {
+  let summary = "The values beside a received slot's rows, one for each column of a tile";
+  let description = [{
+    ```mlir
+    %lse = warp.read_values %rows : !warp.buffer<64x128xf16, 64> -> !warp.fragment<1x64xf32, of 128>
+    ```
+  }];
+  let arguments = (ins Warp_BufferType:$buffer);
+  let results = (outs Warp_FragmentType:$fragment);
+  let assemblyFormat = "$buffer attr-dict `:` qualified(type($buffer)) `->` qualified(type($fragment))";
   let hasVerifier = 1;
 }
 

@@ -25,7 +25,9 @@ constexpr int64_t kStages = 3;
 /// Slots of dS and of sums on their way out.
 constexpr int64_t kScoreSlots = 2, kSumSlots = 2;
 constexpr int64_t kSumBytes = 64 * 64 * 4;
-constexpr int64_t kBarrierBytes = 512;
+/// LSE and D beside the slots of Q and dO, each ring a multiple of 1024.
+constexpr int64_t kValueBytes = 2048;
+constexpr int64_t kBarrierBytes = 256;
 constexpr int64_t kSegment = 64;
 } // namespace
 
@@ -46,9 +48,11 @@ std::optional<Schedule> chooseBackwardRoles(const ScheduleRequest &request,
   s.warps = 4 * kGroups;
   s.sram = target.sharedBytesPerBlock;
   int64_t columns = int64_t(llvm::alignTo(d, kSegment));
-  s.sharedBytes = 2 * (2 * kKeys * columns + 2 * s.stages * s.q * columns +
+  // dO gives up a slot where blocks are long.
+  int64_t slots = 2 * s.stages - (s.q > kSegment && s.stages > 2);
+  s.sharedBytes = 2 * (2 * kKeys * columns + slots * s.q * columns +
                        kScoreSlots * kKeys * s.q) +
-                  kSumSlots * kSumBytes + kBarrierBytes;
+                  kSumSlots * kSumBytes + kValueBytes + kBarrierBytes;
   if (s.sharedBytes > s.sram)
     return std::nullopt;
   s.registersEstimate = kKeyRegisters;

@@ -83,8 +83,13 @@ BufferList::BufferList(func::FuncOp func, attn::BackwardOp op, bool isPacked) {
     add(gradientOf(capture), MemRefType::get({any}, type.getElementType()));
   }
   Type f32 = Float32Type::get(op.getContext());
-  addWorkspace("delta", RankedTensorType::get({any, any, any}, f32),
-               {"batch", "heads", "queries"}, /*zeroed=*/false);
+  auto rows = RankedTensorType::get({any, any, any}, f32);
+  // Copies of whole blocks take rows past the end, too.
+  std::string queries = isPacked ? "queries up to 128" : "queries";
+  addWorkspace("delta", rows, {"batch", "heads", queries}, /*zeroed=*/false);
+  if (isPacked)
+    addWorkspace("lse_rows", rows, {"batch", "heads", queries},
+                 /*zeroed=*/false);
   int64_t headDim = op.getHeadDim();
   addWorkspace("dq_sum", RankedTensorType::get({any, any, any, headDim}, f32),
                {"batch", "heads", isPacked ? "queries up to 64" : "queries",

@@ -59,12 +59,13 @@ void GradientConverter::beginRole(warp::RoleKind kind, int64_t registers) {
 }
 
 Value GradientConverter::createRing(Location loc, RankedTensorType tile,
-                                    int64_t depth, int64_t parts) {
+                                    int64_t depth, int64_t parts,
+                                    int64_t values) {
   int64_t shape[] = {tile.getDimSize(0),
                      int64_t(llvm::alignTo(tile.getDimSize(1), kSegment))};
   auto type =
       warp::RingType::get(builder.getContext(), shape, tile.getElementType(),
-                          kSegment, depth, parts);
+                          kSegment, depth, parts, values);
   return warp::RingOp::create(builder, loc, type, /*offset=*/IntegerAttr(),
                               /*barriers=*/IntegerAttr());
 }
@@ -72,6 +73,29 @@ Value GradientConverter::createRing(Location loc, RankedTensorType tile,
 /// Whether a load fills a slot of shared memory; others go to registers.
 bool GradientConverter::isStreamed(tile::LoadOp load) {
   return cast<MemRefType>(load.getView().getType()).getRank() == 4;
+}
+
+/// Whether whole blocks of a workspace's rows are there.
+bool GradientConverter::isPadded(Value view) {
+  auto argument = cast<BlockArgument>(view);
+  auto sizes = kernel.getArgAttrOfType<ArrayAttr>(argument.getArgNumber(),
+                                                  "tile.workspace");
+  return sizes && sizes.size() == 3 &&
+         cast<StringAttr>(sizes[2]).getValue().starts_with("queries up to ");
+}
+
+/// The load of a value for each row of `load`, which comes with it.
+tile::LoadOp GradientConverter::findValues(tile::LoadOp load) {
+  auto rows = cast<RankedTensorType>(load.getTile().getType()).getDimSize(0);
+  for (auto other : load->getBlock()->getOps<tile::LoadOp>()) {
+    auto type = cast<RankedTensorType>(other.getTile().getType());
+    if (!isStreamed(other) && type.getRank() == 2 && type.getDimSize(0) == 1 &&
+        type.getDimSize(1) == rows && other.getBatch() == load.getBatch() &&
+        other.getHead() == load.getHead() && other.getRow() == load.getRow() &&
+        load->isBeforeInBlock(other) && isPadded(other.getView()))
+      return other;
+  }
+  return {};
 }
 
 /// Blocks of queries pass through rings of `stages` slots, also the one that is
@@ -88,14 +112,29 @@ void GradientConverter::createRings() {
     if (auto load = init.getDefiningOp<tile::LoadOp>())
       if (auto next = value.getDefiningOp<tile::LoadOp>())
         carriedOn[load] = next;
+  kernel.walk([&](tile::LoadOp load) {
+    if (tile::LoadOp values = isStreamed(load) ? findValues(load)
+                                               : tile::LoadOp()) {
+      valuesOf[load] = values;
+      rowsOf[values] = load;
+    }
+  });
   for (auto load : kernel.getBody().getOps<tile::LoadOp>())
     if (isStreamed(load) && !carriedOn.contains(load))
       rings[load] = createRing(load.getLoc(), typeOf(load), /*depth=*/1,
                                roles().getGroups());
-  for (auto load : loop.getBody()->getOps<tile::LoadOp>())
-    if (isStreamed(load))
-      rings[load] = createRing(load.getLoc(), typeOf(load), stages,
-                               /*parts=*/1);
+  for (auto load : loop.getBody()->getOps<tile::LoadOp>()) {
+    if (!isStreamed(load))
+      continue;
+    // A block that the loop carries has a slot for two pairs; another gives one
+    // up where blocks are long.
+    bool isCarried = llvm::is_contained(llvm::make_second_range(carriedOn), load);
+    int64_t rows = typeOf(load).getDimSize(0);
+    bool isLong = rows > kSegment && stages > 2;
+    rings[load] = createRing(load.getLoc(), typeOf(load),
+                             stages - (isLong && !isCarried), /*parts=*/1,
+                             valuesOf.contains(load) ? rows : 0);
+  }
   for (auto [load, next] : carriedOn)
     if (isStreamed(next))
       rings[load] = rings.lookup(next);
@@ -114,6 +153,41 @@ void GradientConverter::createRings() {
 
 LogicalResult GradientConverter::convertReturn(tile::ReturnOp) {
   return success();
+}
+
+/// Indices that a loop carries for others alone: the consumer does not load, so
+/// it needs no heads. Each becomes what it starts as, and canonicalization takes
+/// it away.
+static void dropUnusedIndices(scf::ForOp loop) {
+  auto isIndexOp = [](Operation *op) {
+    return op->getNumRegions() == 0 && isPure(op) &&
+           llvm::all_of(op->getResultTypes(), llvm::IsaPred<IndexType, IntegerType>);
+  };
+  llvm::SmallPtrSet<Value, 16> used;
+  SmallVector<Value> todo;
+  auto use = [&](Value value) {
+    if (used.insert(value).second)
+      todo.push_back(value);
+  };
+  loop.getBody()->walk([&](Operation *op) {
+    if (!isIndexOp(op) && op != loop.getBody()->getTerminator())
+      for (Value operand : op->getOperands())
+        use(operand);
+  });
+  while (!todo.empty()) {
+    Value value = todo.pop_back_val();
+    if (Operation *op = value.getDefiningOp())
+      for (Value operand : op->getOperands())
+        use(operand);
+    else if (auto argument = dyn_cast<BlockArgument>(value);
+             argument && loop.getTiedLoopInit(argument))
+      use(loop.getTiedLoopYieldedValue(argument)->get());
+  }
+  Operation *yield = loop.getBody()->getTerminator();
+  for (auto [i, argument] : llvm::enumerate(loop.getRegionIterArgs()))
+    if (argument.getType().isIndex() && !used.contains(argument) &&
+        loop.getResult(i).use_empty())
+      yield->setOperand(i, argument);
 }
 
 LogicalResult GradientConverter::convertFor(scf::ForOp op) {
@@ -138,7 +212,10 @@ LogicalResult GradientConverter::convertFor(scf::ForOp op) {
   }
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToEnd(result.getBody());
-  return convertBlock(*op.getBody());
+  if (failed(convertBlock(*op.getBody())))
+    return failure();
+  dropUnusedIndices(result);
+  return success();
 }
 
 LogicalResult GradientConverter::convertYield(scf::YieldOp op) {
@@ -151,6 +228,15 @@ LogicalResult GradientConverter::convertYield(scf::YieldOp op) {
 }
 
 LogicalResult GradientConverter::convertLoad(tile::LoadOp op) {
+  if (tile::LoadOp rows = rowsOf.lookup(op)) {
+    warp::FragmentType type = fragmentType(op, op.getTile().getType(), false);
+    if (!type)
+      return failure();
+    values.map(op.getTile(), Value(warp::ReadValuesOp::create(
+                                 builder, op.getLoc(), type,
+                                 buffers.lookup(rows.getTile()))));
+    return success();
+  }
   if (!isStreamed(op))
     return convertLoadToFragment(op);
   Value ring = rings.lookup(op);

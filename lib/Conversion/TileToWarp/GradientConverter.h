@@ -20,7 +20,9 @@ private:
   mlir::LogicalResult findParts();
   void createRings();
   mlir::Value createRing(mlir::Location loc, mlir::RankedTensorType tile,
-                         int64_t depth, int64_t parts);
+                         int64_t depth, int64_t parts, int64_t values = 0);
+  tile::LoadOp findValues(tile::LoadOp load);
+  bool isPadded(mlir::Value view);
   void beginRole(warp::RoleKind kind, int64_t registers);
   tile::RolesAttr roles() { return kernel.getSchedule().getRoles(); }
   bool isStreamed(tile::LoadOp load);
@@ -72,6 +74,9 @@ private:
   tile::DotOp ofQueries;
   /// Rings of loads, by the op.
   llvm::DenseMap<mlir::Operation *, mlir::Value> rings;
+  /// A value for each of a streamed load's rows: the load of these that comes
+  /// with it, and the other way round.
+  llvm::DenseMap<mlir::Operation *, tile::LoadOp> valuesOf, rowsOf;
   mlir::Value scoreRing, staging;
   mlir::Value valueBuffer; // the received V, whose bytes the results leave by
 };

@@ -38,10 +38,12 @@ LogicalResult GradientConverter::reduce() {
 
 void GradientConverter::sendBlock(tile::LoadOp load, IRMapping &scalars) {
   auto scalar = [&](Value value) { return cloneScalar(value, scalars); };
+  tile::LoadOp beside = valuesOf.lookup(load);
   warp::SendOp::create(builder, load.getLoc(), lookup(load.getView()),
                        scalar(load.getBatch()), scalar(load.getHead()),
-                       scalar(load.getRow()), rings.lookup(load), Value(),
-                       Value());
+                       scalar(load.getRow()),
+                       beside ? lookup(beside.getView()) : Value(),
+                       rings.lookup(load), Value(), Value());
 }
 
 /// `value` for the coordinates that `scalars` has.

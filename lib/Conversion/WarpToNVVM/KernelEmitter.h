@@ -77,6 +77,8 @@ private:
   mlir::LogicalResult emitOp(mlir::Operation *op);
   mlir::LogicalResult emitFor(mlir::scf::ForOp op);
   mlir::LogicalResult emitIf(mlir::scf::IfOp op);
+  mlir::LogicalResult emitBranch(mlir::Block &from, mlir::Block *to);
+  bool isShortOfRegisters();
   mlir::LogicalResult emitBody(mlir::Block &from, mlir::Block *to);
   void appendRegisters(Value value, Registers &out);
   void bindRegisters(mlir::ValueRange values, mlir::ValueRange registers);
@@ -242,6 +244,9 @@ private:
   mlir::LogicalResult emitReceive(warp::ReceiveOp op);
   mlir::LogicalResult emitAcquire(warp::AcquireOp op);
   void emitCommit(warp::CommitOp op);
+  void copyValues(warp::SendOp op, Value barrier);
+  void emitReadValues(warp::ReadValuesOp op);
+  Value valuesAddress(warp::RingOp ring, Value stage);
   mlir::LogicalResult emitSkip(warp::SkipOp op);
   void emitRelease(warp::ReleaseOp op);
   void emitClearRows(warp::ClearRowsOp op);
@@ -276,6 +281,7 @@ private:
   void emitSendSums(warp::SendSumsOp op);
   void loadPackedSums(warp::LoadSumsOp op);
   Value stagedPart(warp::StagingOp room, int64_t slot);
+  void readPlace();
 
   // Wgmma.cpp: products of warpgroups.
   void emitWgmma(warp::WgmmaOp op);

@@ -48,6 +48,7 @@ LogicalResult KernelEmitter::emitSend(warp::SendOp op) {
     startCopies(op);
     return success();
   }
+  readPlace();
   callWithCondition(
       arith::CmpIOp::create(b, arith::CmpIPredicate::eq, thread, i32(0)),
       [&] { startCopies(op); });
@@ -73,14 +74,53 @@ void KernelEmitter::startCopies(warp::SendOp op) {
                  arith::XOrIOp::create(b, phase, i32(1)));
     Value full = ringBarrier(ring, stage, i32(part), /*full=*/true);
     asmVoid("mbarrier.arrive.expect_tx.shared::cta.b64 _, [$0], $1;",
-            "r,r,~{memory}", {full, i32(partBytes)});
+            "r,r,~{memory}", {full, i32(partBytes + type.getValueBytes())});
     Value first = arith::AddIOp::create(b, row, i32(part * slot.getPartRows()));
     copyBox(view, map, arith::AddIOp::create(b, base, i32(part * partBytes)),
             full,
             {first, toI32(scalar(op.getHead())), toI32(scalar(op.getBatch()))},
             slot.getShape()[1] / 64, slot.getPartRows() * 128,
             slot.getParts() > 1 ? kReadOnce : kReadAgain);
+    if (op.getValues())
+      copyValues(op, full);
   }
+}
+
+Value KernelEmitter::valuesAddress(warp::RingOp ring, Value stage) {
+  auto type = ring.getRing().getType();
+  return sharedAt(*ring.getOffset() + type.getSlotBytes() * type.getDepth(),
+                  arith::MulIOp::create(b, stage, i32(type.getValueBytes())));
+}
+
+// One run of bytes, which counts for the slot's barrier.
+void KernelEmitter::copyValues(warp::SendOp op, Value barrier) {
+  auto ring = op.getRing().getDefiningOp<warp::RingOp>();
+  const View &view = views[op.getValues()];
+  Value start = headOffset(view, scalar(op.getBatch()), scalar(op.getHead()));
+  Value from = elementAddress(
+      view, arith::AddIOp::create(b, start, wide(toI32(scalar(op.getRow())))));
+  asmVoid("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes "
+          "[$0], [$1], $2, [$3];",
+          "r,l,r,r,~{memory}",
+          {valuesAddress(ring, scalar(op.getStage())), from,
+           i32(ring.getRing().getType().getValueBytes()), barrier});
+}
+
+// The lane's pairs of columns: the same for all quads and warps.
+void KernelEmitter::emitReadValues(warp::ReadValuesOp op) {
+  auto ring =
+      warp::getReceive(op.getBuffer()).getRing().getDefiningOp<warp::RingOp>();
+  Value pair = arith::ShLIOp::create(
+      b, arith::AndIOp::create(b, lane, i32(3)), i32(3));
+  Value address = arith::AddIOp::create(
+      b, valuesAddress(ring, stageOf(op.getBuffer(), ring)), pair);
+  Registers out;
+  for (int64_t i = 0; i < ring.getRing().getType().getValues() / 8; ++i)
+    out.append(asmMany({b.getF32Type(), b.getF32Type()},
+                       fmt::format("ld.shared.v2.f32 {{$0, $1}}, [$2 + {}];",
+                                   i * 32),
+                       "=f,=f,r,~{memory}", address));
+  fragments[op.getFragment()] = out;
 }
 
 // The reducer reads the parts of all groups.

@@ -188,6 +188,9 @@ LogicalResult KernelEmitter::emitOp(Operation *op) {
       .Case([&](warp::SkipOp op) { return emitSkip(op); })
       .Case([&](warp::AcquireOp op) { return emitAcquire(op); })
       .Case([&](warp::CommitOp op) { return done([&] { emitCommit(op); }); })
+      .Case([&](warp::ReadValuesOp op) {
+        return done([&] { emitReadValues(op); });
+      })
       .Case([&](warp::StageSumsOp op) {
         return done([&] { emitStageSums(op); });
       })
@@ -346,6 +349,42 @@ LogicalResult KernelEmitter::emitFor(scf::ForOp op) {
   return remakeScalars(op);
 }
 
+// Beside a reducer, all registers of a group are sums and tiles.
+bool KernelEmitter::isShortOfRegisters() {
+  return !isProducer && !kernel.isPersistent() && kernel.getGroups();
+}
+
+// A branch that is seldom taken there makes its coordinates and its place
+// again, so that these do not live through the loop around it.
+LogicalResult KernelEmitter::emitBranch(Block &from, Block *to) {
+  auto loop = from.getParentOp()->getParentOfType<scf::ForOp>();
+  if (!isShortOfRegisters() || !loop || from.getOps<warp::MapOp>().empty())
+    return emitBody(from, to);
+  OpBuilder::InsertionGuard guard(b);
+  if (to->mightHaveTerminator())
+    to->getTerminator()->erase();
+  b.setInsertionPointToEnd(to);
+  auto outside = std::tuple(scalars, thread, lane, warpId, entryEnd,
+                            std::move(entryValues));
+  entryValues.clear();
+  thread = inlineAsm(b.getI32Type(), "mov.u32 $0, %tid.x;", "=r", {});
+  lane = arith::AndIOp::create(b, thread, i32(31));
+  // Groups come behind the loading warpgroup.
+  warpId = arith::SubIOp::create(
+      b, arith::ShRUIOp::create(b, thread, i32(5)), i32(4));
+  if (failed(remakeScalars(loop)))
+    return failure();
+  entryEnd = i32(0).getDefiningOp();
+  LogicalResult result = emitBlock(from);
+  Registers yielded;
+  for (Value value : from.getTerminator()->getOperands())
+    appendRegisters(value, yielded);
+  scf::YieldOp::create(b, yielded);
+  std::tie(scalars, thread, lane, warpId, entryEnd, entryValues) =
+      std::move(outside);
+  return result;
+}
+
 LogicalResult KernelEmitter::emitIf(scf::IfOp op) {
   SmallVector<Type> types;
   for (Type type : op.getResultTypes())
@@ -353,8 +392,9 @@ LogicalResult KernelEmitter::emitIf(scf::IfOp op) {
   auto branch = scf::IfOp::create(b, types, scalar(op.getCondition()),
                                   /*addThenBlock=*/true,
                                   /*addElseBlock=*/op.elseBlock() != nullptr);
-  if (failed(emitBody(*op.thenBlock(), branch.thenBlock())) ||
-      (op.elseBlock() && failed(emitBody(*op.elseBlock(), branch.elseBlock()))))
+  if (failed(emitBranch(*op.thenBlock(), branch.thenBlock())) ||
+      (op.elseBlock() &&
+       failed(emitBranch(*op.elseBlock(), branch.elseBlock()))))
     return failure();
   bindRegisters(op.getResults(), branch.getResults());
   return success();

@@ -205,6 +205,10 @@ LogicalResult SendOp::verify() {
            << view << " and a slot has " << ring.getShape()[1]
            << " columns; pad the ring to a multiple of 64 at or above a static "
               "head dim";
+  if (bool(getValues()) != (ring.getValues() > 0))
+    return emitOpError("brings the values that its ring has room for, but ")
+           << (getValues() ? "there is no room" : "there are none")
+           << "; give the ring 'values' or leave them out";
   if (failed(verifyMapped(*this, getView())) ||
       failed(verifyStage(*this, getStage(), getPhase())))
     return failure();
@@ -226,6 +230,19 @@ LogicalResult ReceiveOp::verify() {
       failed(verifyStage(*this, getStage(), getPhase())))
     return failure();
   return verifyInRole(*this, RoleKind::Consumer, /*mayReduce=*/true);
+}
+
+LogicalResult ReadValuesOp::verify() {
+  ReceiveOp receive = getReceive(getBuffer());
+  FragmentType type = getFragment().getType();
+  int64_t values = receive ? receive.getRing().getType().getValues() : 0;
+  if (values && type.isColumns() && type.getElementType().isF32() &&
+      type.getShape()[1] == values)
+    return verifyInRole(*this, RoleKind::Consumer);
+  return emitOpError("reads the values beside a received slot as column "
+                     "values, but there are ")
+         << values << " and the result is " << type
+         << "; receive the slot from a ring with as many 'values'";
 }
 
 LogicalResult AcquireOp::verify() {
