@@ -209,9 +209,17 @@ void BackwardBuilder::buildMain() {
         return buildHead(keys, k.add(firstHead, g), carried);
       });
   Value ofKeys = k.cast(k.scaled(results[0]), k.element);
+  auto store = [&](StringRef name, Value tile) {
+    tile::StoreOp::create(k.b, tile, k.view(name), k.batch, k.head, firstKey);
+  };
+  // Both rounded at a time are too many registers beside wgmma's.
+  bool hasRoles = bool(k.schedule.getRoles());
+  if (hasRoles)
+    store("dk", ofKeys);
   Value ofValues = k.cast(results[1], k.element);
-  tile::StoreOp::create(k.b, ofKeys, k.view("dk"), k.batch, k.head, firstKey);
-  tile::StoreOp::create(k.b, ofValues, k.view("dv"), k.batch, k.head, firstKey);
+  if (!hasRoles)
+    store("dk", ofKeys);
+  store("dv", ofValues);
   k.end();
 }
 

@@ -13,18 +13,10 @@ void KernelEmitter::stageFragment(Value tile, warp::BufferType buffer,
   auto fragment = cast<warp::FragmentType>(tile.getType());
   Registers registers = fragments[tile];
   Value inGroup = arith::AndIOp::create(b, warpId, i32(3));
-  Value inWarp = lane;
-  if (isShortOfRegisters()) {
-    // Read anew: no register for it, and what ptxas makes of the warp's number
-    // elsewhere stays the same for all lanes.
-    Value fresh =
-        inlineAsm(b.getI32Type(), "mov.u32 $0, %tid.x;", "=r", {});
-    inWarp = arith::AndIOp::create(b, fresh, i32(31));
-    inGroup = arith::AndIOp::create(
-        b, arith::ShRUIOp::create(b, fresh, i32(5)), i32(3));
-  }
-  Value row8 = arith::AndIOp::create(b, inWarp, i32(7));
-  Value matrix = arith::ShRUIOp::create(b, inWarp, i32(3));
+  if (isShortOfRegisters())
+    readLane();
+  Value row8 = arith::AndIOp::create(b, lane, i32(7));
+  Value matrix = arith::ShRUIOp::create(b, lane, i32(3));
   Value row = arith::AddIOp::create(
       b, arith::ShLIOp::create(b, inGroup, i32(4)),
       arith::AddIOp::create(

@@ -281,7 +281,7 @@ private:
   void emitSendSums(warp::SendSumsOp op);
   void loadPackedSums(warp::LoadSumsOp op);
   Value stagedPart(warp::StagingOp room, int64_t slot);
-  void readPlace();
+  void readLane();
 
   // Wgmma.cpp: products of warpgroups.
   void emitWgmma(warp::WgmmaOp op);

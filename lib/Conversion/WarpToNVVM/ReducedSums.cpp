@@ -14,12 +14,12 @@ static constexpr int64_t kWarpRows = 16;
 /// Bytes of 8 columns of them: four f32 for each lane.
 static constexpr int64_t kColumnBytes = 512;
 
-// Where a thread stands is read anew by each op, so that no such value lives
-// beside the products.
-void KernelEmitter::readPlace() {
-  thread = inlineAsm(b.getI32Type(), "mov.u32 $0, %tid.x;", "=r", {});
-  lane = arith::AndIOp::create(b, thread, i32(31));
-  warpId = arith::ShRUIOp::create(b, thread, i32(5));
+// The lane is read anew by each op, so that it does not live beside the
+// products. Not from the thread's number: what ptxas makes of a warp's part of
+// that is no longer known to be the same in all lanes, and then neither is any
+// descriptor.
+void KernelEmitter::readLane() {
+  lane = inlineAsm(b.getI32Type(), "mov.u32 $0, %laneid;", "=r", {});
 }
 
 // This warp's part of a slot.
@@ -33,7 +33,7 @@ Value KernelEmitter::stagedPart(warp::StagingOp room, int64_t slot) {
 void KernelEmitter::emitStageSums(warp::StageSumsOp op) {
   auto room = op.getStaging().getDefiningOp<warp::StagingOp>();
   int64_t depth = room.getStaging().getType().getDepth();
-  readPlace();
+  readLane();
   Value isFirst =
       arith::CmpIOp::create(b, arith::CmpIPredicate::eq, lane, i32(0));
   callWithCondition(isFirst, [&] {
@@ -58,7 +58,7 @@ void KernelEmitter::emitSendSums(warp::SendSumsOp op) {
   auto room = op.getStaging().getDefiningOp<warp::StagingOp>();
   const View &view = views[op.getView()];
   int64_t columns = view.type.getDimSize(3);
-  readPlace();
+  readLane();
   showToCopies();
   meetWarp();
   Value isFirst =

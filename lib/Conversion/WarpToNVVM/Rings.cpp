@@ -48,9 +48,9 @@ LogicalResult KernelEmitter::emitSend(warp::SendOp op) {
     startCopies(op);
     return success();
   }
-  readPlace();
+  Value fresh = inlineAsm(b.getI32Type(), "mov.u32 $0, %tid.x;", "=r", {});
   callWithCondition(
-      arith::CmpIOp::create(b, arith::CmpIPredicate::eq, thread, i32(0)),
+      arith::CmpIOp::create(b, arith::CmpIPredicate::eq, fresh, i32(0)),
       [&] { startCopies(op); });
   meetWarp(); // before its lanes multiply together
   return success();
@@ -110,6 +110,8 @@ void KernelEmitter::copyValues(warp::SendOp op, Value barrier) {
 void KernelEmitter::emitReadValues(warp::ReadValuesOp op) {
   auto ring =
       warp::getReceive(op.getBuffer()).getRing().getDefiningOp<warp::RingOp>();
+  if (isShortOfRegisters())
+    readLane();
   Value pair = arith::ShLIOp::create(
       b, arith::AndIOp::create(b, lane, i32(3)), i32(3));
   Value address = arith::AddIOp::create(

@@ -127,14 +127,13 @@ LogicalResult KernelEmitter::emitReducer(warp::RoleOp role, Block *block,
   warpId = warp;
   isReducer = true;
   beginSegment();
-  Value outside[] = {thread, lane};
+  Value outside = lane;
   if (failed(emitBlock(role.getBody().front())))
     return failure();
   awaitEmitted();
   LLVM::BrOp::create(b, exit);
   isReducer = false;
-  thread = outside[0];
-  lane = outside[1];
+  lane = outside;
   return success();
 }
 

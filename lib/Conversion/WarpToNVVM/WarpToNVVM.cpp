@@ -364,14 +364,10 @@ LogicalResult KernelEmitter::emitBranch(Block &from, Block *to) {
   if (to->mightHaveTerminator())
     to->getTerminator()->erase();
   b.setInsertionPointToEnd(to);
-  auto outside = std::tuple(scalars, thread, lane, warpId, entryEnd,
-                            std::move(entryValues));
+  auto outside =
+      std::tuple(scalars, lane, entryEnd, std::move(entryValues));
   entryValues.clear();
-  thread = inlineAsm(b.getI32Type(), "mov.u32 $0, %tid.x;", "=r", {});
-  lane = arith::AndIOp::create(b, thread, i32(31));
-  // Groups come behind the loading warpgroup.
-  warpId = arith::SubIOp::create(
-      b, arith::ShRUIOp::create(b, thread, i32(5)), i32(4));
+  readLane();
   if (failed(remakeScalars(loop)))
     return failure();
   entryEnd = i32(0).getDefiningOp();
@@ -380,8 +376,7 @@ LogicalResult KernelEmitter::emitBranch(Block &from, Block *to) {
   for (Value value : from.getTerminator()->getOperands())
     appendRegisters(value, yielded);
   scf::YieldOp::create(b, yielded);
-  std::tie(scalars, thread, lane, warpId, entryEnd, entryValues) =
-      std::move(outside);
+  std::tie(scalars, lane, entryEnd, entryValues) = std::move(outside);
   return result;
 }
 
