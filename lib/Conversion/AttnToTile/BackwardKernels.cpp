@@ -208,17 +208,19 @@ void BackwardBuilder::buildMain() {
       k.loop(k.index(0), group, init, [&](Value g, ValueRange carried) {
         return buildHead(keys, k.add(firstHead, g), carried);
       });
-  Value ofKeys = k.cast(k.scaled(results[0]), k.element);
   auto store = [&](StringRef name, Value tile) {
     tile::StoreOp::create(k.b, tile, k.view(name), k.batch, k.head, firstKey);
   };
   // Both rounded at a time are too many registers beside wgmma's.
-  bool hasRoles = bool(k.schedule.getRoles());
-  if (hasRoles)
-    store("dk", ofKeys);
+  if (k.schedule.getRoles()) {
+    store("dv", k.cast(results[1], k.element));
+    store("dk", k.cast(k.scaled(results[0]), k.element));
+    k.end();
+    return;
+  }
+  Value ofKeys = k.cast(k.scaled(results[0]), k.element);
   Value ofValues = k.cast(results[1], k.element);
-  if (!hasRoles)
-    store("dk", ofKeys);
+  store("dk", ofKeys);
   store("dv", ofValues);
   k.end();
 }

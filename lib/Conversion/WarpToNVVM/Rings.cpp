@@ -48,11 +48,14 @@ LogicalResult KernelEmitter::emitSend(warp::SendOp op) {
     startCopies(op);
     return success();
   }
-  Value fresh = inlineAsm(b.getI32Type(), "mov.u32 $0, %tid.x;", "=r", {});
-  callWithCondition(
-      arith::CmpIOp::create(b, arith::CmpIPredicate::eq, fresh, i32(0)),
-      [&] { startCopies(op); });
-  meetWarp(); // before its lanes multiply together
+  auto isZero = [&](Value value) -> Value {
+    return arith::CmpIOp::create(b, arith::CmpIPredicate::eq, value, i32(0));
+  };
+  callWithCondition(isZero(warpId), [&] {
+    readLane();
+    callWithCondition(isZero(lane), [&] { startCopies(op); });
+    meetWarp(); // before its lanes multiply together
+  });
   return success();
 }
 
