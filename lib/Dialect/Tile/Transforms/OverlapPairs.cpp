@@ -131,14 +131,14 @@ Value PairOverlapper::unround(Value tile, Type type) {
   })[0];
 }
 
-/// `carried`: what the loop carried, then the pair's Q, scores and LSE.
+/// `carried`: what the loop carried, then the pair's Q, masked scores and LSE.
 SmallVector<Value> PairOverlapper::buildBody(ValueRange carried) {
   scf::ForOp loop = parts.loop;
   size_t old = loop.getNumRegionIterArgs();
   IRMapping mapping;
   mapping.map(loop.getRegionIterArgs(), carried.take_front(old));
   mapping.map(parts.query.getTile(), carried[old]);
-  mapping.map(parts.scores.getResult(), carried[old + 1]);
+  mapping.map(parts.probs.getScores(), carried[old + 1]);
   mapping.map(parts.lse.getTile(), carried[old + 2]);
   cloneWith(parts.roundedProbs, mapping);
   cloneWith(parts.gradient, mapping);
@@ -160,13 +160,15 @@ SmallVector<Value> PairOverlapper::buildBody(ValueRange carried) {
   cloneWith(parts.ofKeys, mapping);
   cloneWith(parts.scores, next);
   cloneWith(parts.lse, next);
+  // Masked here, where the sums are all that lives beside them.
+  cloneFor(parts.probs.getScores(), next);
   cloneWith(parts.accumulate, mapping);
   SmallVector<Value> results =
       llvm::map_to_vector(loop.getYieldedValues(), [&](Value value) {
         return mapping.lookupOrDefault(value);
       });
   results.append({next.lookup(parts.query.getTile()),
-                  next.lookup(parts.scores.getResult()),
+                  next.lookup(parts.probs.getScores()),
                   next.lookup(parts.lse.getTile())});
   return results;
 }
@@ -179,12 +181,13 @@ void PairOverlapper::run() {
   cloneWith(parts.query, first);
   cloneWith(parts.lse, first);
   cloneWith(parts.scores, first);
+  cloneFor(parts.probs.getScores(), first);
   // Nothing waits for V before there is something to multiply it with.
   if (auto value = parts.gradient.getLhs().getDefiningOp<LoadOp>())
     value->moveBefore(loop);
   SmallVector<Value> inits(loop.getInitArgs());
   inits.append({first.lookup(parts.query.getTile()),
-                first.lookup(parts.scores.getResult()),
+                first.lookup(parts.probs.getScores()),
                 first.lookup(parts.lse.getTile())});
   auto body = [&](OpBuilder &, Location, Value, ValueRange carried) {
     OpBuilder::InsertionGuard guard(b);

@@ -65,6 +65,10 @@ void SettlePlacer::settleFor(Operation *user) {
     for (Operation *toucher : product->getUsers())
       if (user->isAncestor(toucher))
         count = i + 1;
+  while (eager && count > 1) {
+    settle(user, 1);
+    --count;
+  }
   if (count)
     settle(user, count);
 }
