@@ -26,13 +26,15 @@ def Warp_LoadSumsOp : Warp_Op<"load_sums", [MemoryEffects<[MemRead]>]> {
     16 rows from a multiple of 16 are inside it, their 16 D elements are not row by row in memory, but 16 x 8 tile by tile, from left to right:
     register r = 2 half + column of lane l of an accumulator is element 32 r + l of its tile. So what the lanes of a warp touch in one
     instruction is 128 bytes in a row. Only for an array that no op reads in another order.
+
+    With `packed` memory is in the order of `warp.send_sums`, in whole blocks of 64 rows, and the fragment is one of these on four warps.
     ```mlir
     %sum = warp.load_sums %sums[%b, %h, %row] fragment_order : memref<?x?x?x64xf32, strided<[?, ?, ?, 1], offset: ?>> -> !warp.fragment<64x64xf32>
     ```
   }];
-  let arguments = (ins Warp_View:$view, Index:$batch, Index:$head, Index:$row, UnitAttr:$fragment_order);
+  let arguments = (ins Warp_View:$view, Index:$batch, Index:$head, Index:$row, UnitAttr:$fragment_order, UnitAttr:$packed);
   let results = (outs Warp_FragmentType:$fragment);
-  let assemblyFormat = "$view `[` $batch `,` $head `,` $row `]` (`fragment_order` $fragment_order^)? attr-dict `:` qualified(type($view)) `->` qualified(type($fragment))";
+  let assemblyFormat = "$view `[` $batch `,` $head `,` $row `]` (`fragment_order` $fragment_order^)? (`packed` $packed^)? attr-dict `:` qualified(type($view)) `->` qualified(type($fragment))";
   let hasVerifier = 1;
 }
 

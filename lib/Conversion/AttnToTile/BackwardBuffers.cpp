@@ -22,7 +22,8 @@ void BufferList::add(std::string name, MemRefType type,
 }
 
 static constexpr llvm::StringLiteral kZeroed = "tile.zeroed",
-                                     kFragmentOrder = "tile.fragment_order";
+                                     kFragmentOrder = "tile.fragment_order",
+                                     kPacked = "tile.packed";
 
 /// `sizes` are words of `tile.workspace`, `marks` attributes without a value.
 void BufferList::addWorkspace(std::string name, RankedTensorType type,
@@ -84,15 +85,19 @@ BufferList::BufferList(func::FuncOp func, attn::BackwardOp op,
     add(gradientOf(capture), MemRefType::get({any}, type.getElementType()));
   }
   Type f32 = Float32Type::get(op.getContext());
-  addWorkspace("delta", RankedTensorType::get({any, any, any}, f32),
-               {"batch", "heads", "queries"}, /*marks=*/{});
+  bool isPacked = bool(schedule.getRoles());
+  auto rows = RankedTensorType::get({any, any, any}, f32);
+  // Whole blocks are copied, with rows past the end.
+  std::string queries = isPacked ? "queries up to 128" : "queries";
+  addWorkspace("delta", rows, {"batch", "heads", queries}, /*marks=*/{});
+  if (isPacked)
+    addWorkspace("lse_rows", rows, {"batch", "heads", queries}, /*marks=*/{});
   int64_t headDim = op.getHeadDim();
   // A kernel with roles adds in an order of its own.
   SmallVector<StringRef> marks = {kZeroed};
-  if (!schedule.getRoles())
-    marks.push_back(kFragmentOrder);
+  marks.push_back(isPacked ? kPacked : kFragmentOrder);
   addWorkspace("dq_sum", RankedTensorType::get({any, any, any, headDim}, f32),
-               {"batch", "heads", "queries", std::to_string(headDim)}, marks);
+                {"batch", "heads", queries, std::to_string(headDim)}, marks);
 }
 
 void BufferList::addSums(int64_t capture, bool forEachHead) {

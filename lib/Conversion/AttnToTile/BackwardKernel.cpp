@@ -190,8 +190,10 @@ QueryBlock BackwardKernel::loadQueries(Value batch, Value head,
           firstRow,
           load(view("q"), batch, head, firstRow, {q, headDim}),
           load(view("do"), batch, head, firstRow, {q, valueDim}),
-          loadValues("lse", batch, head, firstRow),
-          loadValues("delta", batch, head, firstRow)};
+          loadValues(view("lse_rows") ? "lse_rows" : "lse", batch, head,
+                     firstRow),
+          rowsAreQueries ? loadValues("delta", batch, head, firstRow)
+                         : Value()};
 }
 
 /// A value for each query: for each row of a pair's tiles, or for each column.

@@ -29,10 +29,11 @@ struct Buffer {
 /// captures as flat arrays: dcapture0, ...), and workspaces. A kernel's
 /// argument carries the name as `tile.argument`; a workspace its sizes as
 /// `tile.workspace`, each "batch", "heads", "kv_heads", "queries", "keys",
-/// "capture N" (elements of that captured tensor) or a number, and
-/// `tile.zeroed` if it holds zeros before the first kernel, and
-/// `tile.fragment_order` if a GPU's kernels may keep it in the order of
-/// fragments (as `warp.load_sums` has it). Workspaces:
+/// "queries up to N" (to a multiple of N), "capture N" (elements of that
+/// captured tensor) or a number, and `tile.zeroed` if it holds zeros before the
+/// first kernel. A GPU's kernels may keep it in an order of their own: with
+/// `tile.fragment_order` that of fragments (as `warp.load_sums` has it), with
+/// `tile.packed` that of warp.send_sums, inside each 64 rows. Workspaces:
 ///   delta     D of each row
 ///   dq_sum    the sum of dQ / scale
 ///   dcaptureN_sum  gradients of a capture, flat; their sum over the two

@@ -6,15 +6,18 @@ using namespace mlir;
 
 namespace flashc {
 
-/// May the array that `view` is be in the order of fragments? Its kernels say
-/// so alike.
-static bool isInFragmentOrder(Value view) {
+/// Has the array that `view` is this mark? Its kernels say so alike.
+static bool isMarked(Value view, llvm::StringRef mark) {
   auto argument = dyn_cast<BlockArgument>(view);
   auto kernel =
       argument ? dyn_cast<tile::KernelOp>(argument.getOwner()->getParentOp())
                : tile::KernelOp();
-  return kernel &&
-         kernel.getArgAttr(argument.getArgNumber(), "tile.fragment_order");
+  return kernel && kernel.getArgAttr(argument.getArgNumber(), mark);
+}
+
+/// Whether sums lie in the order of warp.send_sums.
+bool KernelConverter::isPacked(Value view) {
+  return isMarked(view, "tile.packed");
 }
 
 /// f32 is never multiplied: it goes to registers, rows in order or columns.
@@ -36,9 +39,9 @@ LogicalResult KernelConverter::convertLoadToFragment(tile::LoadOp op) {
     fragment = warp::LoadValuesOp::create(builder, op.getLoc(), type, view,
                                           batch, head, row);
   else
-    fragment =
-        warp::LoadSumsOp::create(builder, op.getLoc(), type, view, batch, head,
-                                 row, isInFragmentOrder(op.getView()));
+    fragment = warp::LoadSumsOp::create(
+        builder, op.getLoc(), type, view, batch, head, row,
+        isMarked(op.getView(), "tile.fragment_order"), isPacked(op.getView()));
   values.map(op.getTile(), fragment);
   return success();
 }
@@ -58,7 +61,7 @@ LogicalResult KernelConverter::convertAccumulate(tile::AccumulateOp op) {
   warp::AddSumsOp::create(builder, op.getLoc(), lookup(op.getTile()),
                           lookup(op.getView()), lookup(op.getBatch()),
                           lookup(op.getHead()), lookup(op.getRow()),
-                          isInFragmentOrder(op.getView()));
+                          isMarked(op.getView(), "tile.fragment_order"));
   return success();
 }
 

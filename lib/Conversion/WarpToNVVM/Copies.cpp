@@ -319,7 +319,7 @@ Value KernelEmitter::isRowWriter(warp::FragmentType type) {
   Value writer =
       arith::CmpIOp::create(b, arith::CmpIPredicate::eq,
                             arith::AndIOp::create(b, lane, i32(3)), i32(0));
-  int64_t parts = Deal(type.getRows(), grid).parts;
+  int64_t parts = Deal(type.getRows(), grid()).parts;
   if (parts == 1)
     return writer;
   Value isFirst = arith::CmpIOp::create(b, arith::CmpIPredicate::eq,
@@ -330,7 +330,7 @@ Value KernelEmitter::isRowWriter(warp::FragmentType type) {
 void KernelEmitter::emitStoreRows(warp::StoreRowsOp op) {
   const View &view = views[op.getView()];
   auto type = cast<warp::FragmentType>(op.getFragment().getType());
-  FragmentLayout layout(type, grid);
+  FragmentLayout layout(type, grid());
   Value headStart =
       headOffset(view, scalar(op.getBatch()), scalar(op.getHead()));
   Value first = rowOrigin(op.getRow(), type);

@@ -60,7 +60,7 @@ void KernelEmitter::emitFetch(warp::FetchOp op) {
   if (isReadInSteps(op))
     return;
   auto type = cast<warp::FragmentType>(op.getFragment().getType());
-  FragmentLayout layout(type, grid);
+  FragmentLayout layout(type, grid());
   FetchSource source =
       fetchSource(op.getView(), op.getBatch(), op.getHead(), op.getLimit());
   Value first = rowOrigin(op.getRow(), type);
@@ -126,7 +126,7 @@ void KernelEmitter::emitScoresFetch(warp::FetchOp queries,
                                     warp::MmaFetchOp op) {
   auto lhs = cast<warp::FragmentType>(queries.getFragment().getType());
   auto result = cast<warp::FragmentType>(op.getResult().getType());
-  FragmentLayout layout(result, grid);
+  FragmentLayout layout(result, grid());
   int64_t depth = lhs.getShape()[1], step = 64;
   while (depth % step)
     step -= 16;
@@ -183,8 +183,8 @@ void KernelEmitter::emitMmaFetch(warp::MmaFetchOp op) {
     return emitScoresFetch(queries, op);
   auto lhs = cast<warp::FragmentType>(op.getLhs().getType());
   auto result = cast<warp::FragmentType>(op.getResult().getType());
-  FragmentLayout layout(result, grid);
-  FragmentLayout lhsLayout(lhs, grid);
+  FragmentLayout layout(result, grid());
+  FragmentLayout lhsLayout(lhs, grid());
   FetchSource source =
       fetchSource(op.getView(), op.getBatch(), op.getHead(), op.getLimit());
   int64_t keys = op.getTransposeB() ? result.getShape()[1] : lhs.getShape()[1];

@@ -12,8 +12,6 @@ namespace flashc {
 /// A block's warps that compute, and the fewest rows of a tile that one has.
 struct WarpGrid {
   int64_t warps, leastRows;
-  explicit WarpGrid(warp::KernelOp kernel)
-      : warps(kernel.getWarps()), leastRows(kernel.getLeastRows()) {}
 };
 
 /// How a tile's rows are dealt to the warps: `warpRows` for each; where these

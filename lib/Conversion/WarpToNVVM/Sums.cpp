@@ -28,7 +28,7 @@ static Value loadIf(ImplicitLocOpBuilder &b, Value address, Value inside) {
 void KernelEmitter::emitLoadValues(warp::LoadValuesOp op) {
   const View &view = views[op.getView()];
   auto type = cast<warp::FragmentType>(op.getFragment().getType());
-  FragmentLayout layout(type, grid);
+  FragmentLayout layout(type, grid());
   Value row = toI32(scalar(op.getRow())), end = view.sizes[2];
   Value start = headOffset(view, scalar(op.getBatch()), scalar(op.getHead()));
   auto address = [&](Value element) {
@@ -125,8 +125,8 @@ KernelEmitter::SumTiles KernelEmitter::findTiles(const View &view,
                                                  warp::FragmentType type,
                                                  Value batch, Value head,
                                                  Value row, int64_t rowTile) {
-  FragmentLayout layout(type, grid);
-  Deal deal(type.getRows(), grid);
+  FragmentLayout layout(type, grid());
+  Deal deal(type.getRows(), grid());
   Value dealt =
       arith::MulIOp::create(b, warpGroup(deal.parts), i32(deal.warpRows));
   Value first = arith::AddIOp::create(
@@ -171,7 +171,7 @@ static int64_t offsetOf(int64_t tile, int64_t reg) {
 void KernelEmitter::loadRows(const View &view, warp::LoadSumsOp op,
                              int64_t rowTile, MutableArrayRef<Value> out) {
   auto type = cast<warp::FragmentType>(op.getFragment().getType());
-  FragmentLayout layout(type, grid);
+  FragmentLayout layout(type, grid());
   int64_t columns = view.type.getShape()[3], padded = type.getShape()[1];
   forEachRow(view, type, op.getBatch(), op.getHead(), op.getRow(), rowTile,
              [&](const SumRow &row) {
@@ -187,9 +187,11 @@ void KernelEmitter::loadRows(const View &view, warp::LoadSumsOp op,
 }
 
 void KernelEmitter::emitLoadSums(warp::LoadSumsOp op) {
+  if (op.getPacked())
+    return loadPackedSums(op);
   const View &view = views[op.getView()];
   auto type = cast<warp::FragmentType>(op.getFragment().getType());
-  FragmentLayout layout(type, grid);
+  FragmentLayout layout(type, grid());
   Type f32 = b.getF32Type();
   Registers out;
   for (int64_t rowTile = 0; rowTile < layout.rowTiles; ++rowTile) {
@@ -234,7 +236,7 @@ void KernelEmitter::addInMemory(Value address, int64_t offset, Value value) {
 void KernelEmitter::addRows(const View &view, warp::AddSumsOp op,
                             int64_t rowTile) {
   auto type = cast<warp::FragmentType>(op.getFragment().getType());
-  FragmentLayout layout(type, grid);
+  FragmentLayout layout(type, grid());
   int64_t columns = view.type.getShape()[3], padded = type.getShape()[1];
   ArrayRef<Value> registers = fragments[op.getFragment()];
   Value yes = arith::ConstantOp::create(b, b.getBoolAttr(true));
@@ -262,7 +264,7 @@ void KernelEmitter::addRows(const View &view, warp::AddSumsOp op,
 void KernelEmitter::emitAddSums(warp::AddSumsOp op) {
   const View &view = views[op.getView()];
   auto type = cast<warp::FragmentType>(op.getFragment().getType());
-  FragmentLayout layout(type, grid);
+  FragmentLayout layout(type, grid());
   Registers registers = fragments[op.getFragment()];
   for (int64_t rowTile = 0; rowTile < layout.rowTiles; ++rowTile) {
     if (!hasFragmentOrder(op.getFragmentOrder(), view.type)) {

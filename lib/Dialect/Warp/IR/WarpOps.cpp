@@ -55,6 +55,12 @@ static LogicalResult verifyGrid(KernelOp op, ArrayRef<int64_t> grid) {
   return success();
 }
 
+bool KernelOp::isPersistent() {
+  return getGroups() && llvm::none_of(getOps<RoleOp>(), [](RoleOp role) {
+           return role.getKind() == RoleKind::Reducer;
+         });
+}
+
 LogicalResult KernelOp::verify() {
   if (!getResultTypes().empty())
     return emitOpError("writes its results to views, but it returns ")
