@@ -23,6 +23,30 @@ def TileHoistCaptures : Pass<"tile-hoist-captures"> {
   }];
 }
 
+def TileJoinHeads : Pass<"tile-join-heads"> {
+  let summary = "One loop over the query heads of a key head and their query blocks";
+  let description = [{
+    In the backward of kernels whose warps have roles. What a block of keys goes through, query head after query head and block
+    after block, becomes one loop over pairs, which carries a pair's place: so blocks can be loaded ahead across heads. Only blocks that some
+    key is seen by are left. The mask is not split off into loops of its own, as `tile-split-loops` does, but stands in a branch: a
+    copy of the loop's body is three times as long as a forward's, and a branch in front of the exponentials costs nothing. Runs
+    before `tile-split-loops`.
+    ```mlir
+    // Before
+    %r:2 = scf.for %g = %c0 to %heads step %c1 iter_args(%dk = %zero, %dv = %zero)
+      %h = arith.addi %first, %g
+      %x:2 = scf.for %i = %c0 to %blocks step %c1 iter_args(%dk1 = %dk, %dv1 = %dv)
+        %s1 = tile.mask %s transposed
+    // After
+    %r:4 = scf.for %p = %c0 to %pairs step %c1 iter_args(%g = %c0, %i = %lo, %dk = %zero, %dv = %zero)
+      %h = arith.addi %first, %g
+      %s1 = scf.if %hides
+        tile.mask %s transposed
+      %g1, %i1 = the next block, or the next head's first
+    ```
+  }];
+}
+
 def TileSplitLoops : Pass<"tile-split-loops"> {
   let summary = "Split the key loop into masked, full and masked ranges, and drop skipped blocks";
   let description = [{
@@ -101,8 +125,8 @@ def TileDropGuards : Pass<"tile-drop-guards"> {
   let summary = "Take `guarded` off the products of kernels whose warps have roles";
   let description = [{
     A guard looks at the block of V with every thread before the product, which a tensor core that reads V by itself has no place
-    for. A kernel with `roles` looks at its result at the end instead, and is run again in another way where that is not finite.
-    Other kernels stay as they are. Runs after `tile-stream-loads`.
+    for. A kernel with `roles` looks at its result at the end instead, and is run again in another way where that is not finite;
+    a backward does not: what it is given has to be finite. Other kernels stay as they are. Runs after `tile-stream-loads`.
     ```mlir
     // Before
     %r = tile.dot %p, %v acc(%a) guarded : tensor<64x64xf16>, tensor<64x64xf16> -> tensor<64x64xf32>
@@ -170,6 +194,33 @@ def TileOverlap : Pass<"tile-overlap"> {
       %acc2 = tile.rescale %acc1 by %alpha
       scf.yield %acc2, %m1, %l1, %p1
     // and P V of the last block
+    ```
+  }];
+}
+
+def TileOverlapPairs : Pass<"tile-overlap-pairs"> {
+  let summary = "Order the products of a backward, and start a pair's scores in the pair before";
+  let description = [{
+    Software pipelining of the loop of `tile-join-heads` where the roles say `overlap`. The loop carries a pair's Q, scores and LSE. In an iteration the
+    products for dP and dV are started one behind the other, then dS is computed, then the product for dK and the next pair's
+    scores are started; dQ's product and its addition come last, since another role makes them. P is kept in 16 bits alone, which dS is computed from,
+    too: the product with dO has rounded it in any case, and registers are short. The block behind the last one, whose scores are of no
+    use, is one that is there. A loop of another shape is left as it is. Runs after `tile-drop-guards` and before `tile-expand-softmax`.
+    ```mlir
+    // Before
+    %r:4 = scf.for %p = %c0 to %pairs step %c1 iter_args(%g = %c0, %i = %lo, %dk = %zero, %dv = %zero)
+      %s = tile.dot %k, %q acc(%none) transpose_b
+      %x = tile.probs %s, %lse base(two) scale(0.18)
+      %dp = tile.dot %v, %do acc(%none) transpose_b
+      %ds = tile.probs_gradient %x, %dp, %delta
+    // After
+    %r:7 = scf.for %p = %c0 to %pairs step %c1 iter_args(.., %q = %q0, %s = %s0, %lse = %lse0)
+      %x = tile.probs %s, %lse base(two) scale(0.18)
+      %dp = tile.dot %v, %do acc(%none) transpose_b
+      %dv1 = tile.dot %x16, %do acc(%dv)
+      %ds = tile.probs_gradient %x32, %dp, %delta
+      %dk1 = tile.dot %ds16, %q acc(%dk)
+      %s1 = tile.dot %k, %q1 acc(%none) transpose_b
     ```
   }];
 }

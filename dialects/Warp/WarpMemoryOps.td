@@ -20,14 +20,15 @@ def Warp_LoadValuesOp : Warp_Op<"load_values", [MemoryEffects<[MemRead]>]> {
 def Warp_LoadSumsOp : Warp_Op<"load_sums", [MemoryEffects<[MemRead]>]> {
   let summary = "A block of rows of f32 from global memory";
   let description = [{
-    Row r of the fragment is `view[batch, head, row + r, :]`; rows and columns outside the view are 0.
+    Row r of the fragment is `view[batch, head, row + r, :]`; rows and columns outside the view are 0. With `packed` memory is in
+    the order of `warp.send_sums`, in whole blocks of 64 rows, and the fragment is one of these on four warps.
     ```mlir
     %sum = warp.load_sums %sums[%b, %h, %row] : memref<?x?x?x64xf32, strided<[?, ?, ?, 1], offset: ?>> -> !warp.fragment<64x64xf32>
     ```
   }];
-  let arguments = (ins Warp_View:$view, Index:$batch, Index:$head, Index:$row);
+  let arguments = (ins Warp_View:$view, Index:$batch, Index:$head, Index:$row, UnitAttr:$packed);
   let results = (outs Warp_FragmentType:$fragment);
-  let assemblyFormat = "$view `[` $batch `,` $head `,` $row `]` attr-dict `:` qualified(type($view)) `->` qualified(type($fragment))";
+  let assemblyFormat = "$view `[` $batch `,` $head `,` $row `]` (`packed` $packed^)? attr-dict `:` qualified(type($view)) `->` qualified(type($fragment))";
   let hasVerifier = 1;
 }
 

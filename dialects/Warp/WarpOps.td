@@ -56,18 +56,31 @@ def Warp_ChannelType : Warp_Type<"Channel", "channel"> {
 }
 
 def Warp_RingType : Warp_Type<"Ring", "ring"> {
-  let summary = "A ring of buffers between roles: !warp.ring<176x128xf16, 64, depth = 2>; each slot has a full and an empty barrier, with `parts = 2` each part of a slot";
+  let summary = "A ring of buffers between roles: !warp.ring<176x128xf16, 64, depth = 2>; each slot has a full and an empty barrier, with `parts = 2` each part of a slot; with `values = 64` it has so many f32 beside its rows";
   let parameters = (ins ArrayRefParameter<"int64_t">:$shape, "::mlir::Type":$elementType, "int64_t":$segment,
-                        "int64_t":$depth, "int64_t":$parts);
+                        "int64_t":$depth, "int64_t":$parts, "int64_t":$values);
   let hasCustomAssemblyFormat = 1;
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
     /// The type of one slot.
     BufferType getBufferType() const;
     int64_t getSlotBytes() const { return getShape()[0] * getShape()[1] * 2; }
-    int64_t getBytes() const { return getSlotBytes() * getDepth(); }
+    /// The values of all slots stand behind the rows of all slots.
+    int64_t getValueBytes() const { return 4 * getValues(); }
+    int64_t getBytes() const { return (getSlotBytes() + getValueBytes()) * getDepth(); }
     /// Bytes of the barriers: a full and an empty one of 8 bytes for each part of each slot.
     int64_t getBarrierBytes() const { return 16 * getDepth() * getParts(); }
+  }];
+}
+
+def Warp_StagingType : Warp_Type<"Staging", "staging"> {
+  let summary = "Slots for fragments in the order of their registers: !warp.staging<64x64xf32, depth = 2>";
+  let parameters = (ins ArrayRefParameter<"int64_t">:$shape, "::mlir::Type":$elementType, "int64_t":$depth);
+  let hasCustomAssemblyFormat = 1;
+  let genVerifyDecl = 1;     // 64 rows, columns a multiple of 8, f32
+  let extraClassDeclaration = [{
+    int64_t getSlotBytes() const { return getShape()[0] * getShape()[1] * 4; }
+    int64_t getBytes() const { return getSlotBytes() * getDepth(); }
   }];
 }
 
@@ -80,8 +93,9 @@ def Warp_KernelOp : Warp_Op<"kernel", [IsolatedFromAbove, FunctionOpInterface, S
     Arguments as for `tile.kernel`: argument 0 is Q, and the grid is dims 0 and 1 of Q and ceil(dim 2 of Q / q_block); with `grid`, six
     numbers, batches, heads and rows are each [argument, dimension], or 1 where the argument is -1. `warps` is
     the number of warps of a block that compute; `shared_bytes` is set by `warp-allocate-shared`. A kernel with `groups` has
-    roles: `groups` warpgroups of four warps compute and one more loads; with `turns` those take turns (`warp-order-groups`). Its blocks are persistent, and `queue`, the byte
-    offset of the queue through which the loading warp hands out the tiles, is set by `warp-allocate-shared`.
+    roles: `groups` warpgroups of four warps compute and one more loads (or multiplies, too: a reducer); with `turns` those take turns (`warp-order-groups`). Where
+    the roles hold `warp.tiles` its blocks are persistent, and `queue`, the byte offset of the queue through which the loading warp hands out the
+    tiles, is set by `warp-allocate-shared`.
     ```mlir
     warp.kernel @fwd(%q: memref<?x?x?x64xf16, strided<[?, ?, ?, 1], offset: ?>>) attributes {q_block = 128 : i64, warps = 4 : i64} {
       warp.return
@@ -101,6 +115,8 @@ def Warp_KernelOp : Warp_Op<"kernel", [IsolatedFromAbove, FunctionOpInterface, S
     ::mlir::Region *getCallableRegion() { return &getBody(); }
     /// All warps of a block: those that compute, and the loading warpgroup.
     int64_t getAllWarps() { return getWarps() + (getGroups() ? 4 : 0); }
+    /// Do its roles go through tiles that a queue hands out?
+    bool isPersistent();
   }];
 }
 

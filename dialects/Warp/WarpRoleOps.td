@@ -1,7 +1,8 @@
 // Ops of kernels whose warps have roles (Hopper): included by WarpOps.td.
 
 def Warp_RoleKind : I32EnumAttr<"RoleKind", "what the warps of a role do", [
-    I32EnumAttrCase<"Producer", 0, "producer">, I32EnumAttrCase<"Consumer", 1, "consumer">]> {
+    I32EnumAttrCase<"Producer", 0, "producer">, I32EnumAttrCase<"Consumer", 1, "consumer">,
+    I32EnumAttrCase<"Reducer", 2, "reducer">]> {
   let cppNamespace = "::flashc::warp";
 }
 
@@ -9,9 +10,11 @@ def Warp_RoleOp : Warp_Op<"role", [SingleBlock, NoTerminator, HasParent<"KernelO
   let summary = "What the loading warp, or the warpgroups that compute, run";
   let description = [{
     `registers` is the budget of a thread of the role (setmaxnreg). Nothing but the kernel's arguments, its rings and
-    buffers, and constants may be used from outside, since other warps have other registers. A kernel has one producer and one consumer,
-    and producer + groups * consumer registers are at most what the block was launched with, (groups + 1) times the largest
-    multiple of 8 that a multiprocessor's 65536 registers give to each thread.
+    buffers, and constants may be used from outside, since other warps have other registers. A kernel has one consumer, and one
+    producer or one reducer: a warpgroup beside the groups that multiplies what they write into rings, adds up the products in
+    global memory, and whose first thread also does what a producer does. The registers of the one, and of each group of the
+    other, are together at most what the block was launched with, (groups + 1) times the largest multiple of 8 that a
+    multiprocessor's 65536 registers give to each thread.
     ```mlir
     warp.role producer registers(24) {
     }
@@ -85,16 +88,19 @@ def Warp_RingOp : Warp_Op<"ring", [MemoryEffects<[MemAlloc]>]> {
 def Warp_SendOp : Warp_Op<"send", [MemoryEffects<[MemRead, MemWrite]>, AttrSizedOperandSegments]> {
   let summary = "Wait for an empty slot and start the copy of a block of rows into it (TMA)";
   let description = [{
-    Producer only. Row r of the slot is `view[batch, head, row + r, :]`; rows outside the view and columns past its head dim arrive
-    as zero and count as bytes that arrive. Each part waits for its own barrier and is a copy of its own. `at` is set by
-    `warp-assign-stages`.
+    Producer, or the first thread of the reducer. Row r of the slot is `view[batch, head, row + r, :]`; rows outside the view and
+    columns past its head dim arrive as zero and count as bytes that arrive. Each part waits for its own barrier and is a copy of
+    its own. `at` is set by `warp-assign-stages`. With `values` the numbers `rows[batch, head, row + i]` come beside the rows: all that the ring
+    has room for are there. A send may stand under an `scf.if` that says whether there is another block:
+    behind the last one nothing is sent.
     ```mlir
     warp.send %view[%b, %h, %row] to %kr at(%stage, %phase) : memref<?x?x?x128xf16, strided<[?, ?, ?, 1], offset: ?>>, !warp.ring<176x128xf16, 64, depth = 2>
     ```
   }];
-  let arguments = (ins Warp_View:$view, Index:$batch, Index:$head, Index:$row, Warp_RingType:$ring, Optional<I32>:$stage,
-                       Optional<I32>:$phase);
-  let assemblyFormat = [{ $view `[` $batch `,` $head `,` $row `]` `to` $ring (`at` `(` $stage^ `,` $phase `)`)? attr-dict `:`
+  let arguments = (ins Warp_View:$view, Index:$batch, Index:$head, Index:$row, Optional<Warp_RowView>:$values, Warp_RingType:$ring,
+                       Optional<I32>:$stage, Optional<I32>:$phase);
+  let assemblyFormat = [{ $view `[` $batch `,` $head `,` $row `]` (`values` `(` $values^ `:` qualified(type($values)) `)`)? `to` $ring
+                          (`at` `(` $stage^ `,` $phase `)`)? attr-dict `:`
                           qualified(type($view)) `,` qualified(type($ring)) }];
   let hasVerifier = 1;
 }
@@ -102,7 +108,7 @@ def Warp_SendOp : Warp_Op<"send", [MemoryEffects<[MemRead, MemWrite]>, AttrSized
 def Warp_ReceiveOp : Warp_Op<"receive", [MemoryEffects<[MemRead, MemWrite]>, AttrSizedOperandSegments]> {
   let summary = "Wait for the ring's next slot to be full, and name it";
   let description = [{
-    Consumer only. The buffer may be read until it is released.
+    Consumer or reducer. The buffer may be read until it is released. A group receives its part of a slot, the reducer all parts.
     ```mlir
     %k = warp.receive %kr at(%stage, %phase) : !warp.ring<176x128xf16, 64, depth = 2> -> !warp.buffer<176x128xf16, 64>
     ```
@@ -110,6 +116,19 @@ def Warp_ReceiveOp : Warp_Op<"receive", [MemoryEffects<[MemRead, MemWrite]>, Att
   let arguments = (ins Warp_RingType:$ring, Optional<I32>:$stage, Optional<I32>:$phase);
   let results = (outs Warp_BufferType:$buffer);
   let assemblyFormat = "$ring (`at` `(` $stage^ `,` $phase `)`)? attr-dict `:` qualified(type($ring)) `->` qualified(type($buffer))";
+  let hasVerifier = 1;
+}
+
+def Warp_ReadValuesOp : Warp_Op<"read_values", [MemoryEffects<[MemRead]>]> {
+  let summary = "The values beside a received slot's rows, one for each column of a tile";
+  let description = [{
+    ```mlir
+    %lse = warp.read_values %rows : !warp.buffer<64x128xf16, 64> -> !warp.fragment<1x64xf32, of 128>
+    ```
+  }];
+  let arguments = (ins Warp_BufferType:$buffer);
+  let results = (outs Warp_FragmentType:$fragment);
+  let assemblyFormat = "$buffer attr-dict `:` qualified(type($buffer)) `->` qualified(type($fragment))";
   let hasVerifier = 1;
 }
 
@@ -144,8 +163,36 @@ def Warp_ClearRowsOp : Warp_Op<"clear_rows", [MemoryEffects<[MemWrite]>]> {
 def Warp_ReleaseOp : Warp_Op<"release", [MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "This warp no longer reads a received slot";
   let description = [{
+    A loop may carry the buffer from one iteration to the next.
     ```mlir
     warp.release %k : !warp.buffer<176x128xf16, 64>
+    ```
+  }];
+  let arguments = (ins Warp_BufferType:$buffer);
+  let assemblyFormat = "$buffer attr-dict `:` qualified(type($buffer))";
+  let hasVerifier = 1;
+}
+
+def Warp_AcquireOp : Warp_Op<"acquire", [MemoryEffects<[MemRead, MemWrite]>, AttrSizedOperandSegments]> {
+  let summary = "Wait for the group's part of the ring's next slot to be empty, and name the slot";
+  let description = [{
+    Consumer only, of a ring with a part for each group that the reducer receives. The group writes its part with `warp.store` and hands
+    it over with `warp.commit`.
+    ```mlir
+    %ds = warp.acquire %dsr at(%stage, %phase) : !warp.ring<128x64xf16, 64, depth = 2, parts = 2> -> !warp.buffer<128x64xf16, 64, parts = 2>
+    ```
+  }];
+  let arguments = (ins Warp_RingType:$ring, Optional<I32>:$stage, Optional<I32>:$phase);
+  let results = (outs Warp_BufferType:$buffer);
+  let assemblyFormat = "$ring (`at` `(` $stage^ `,` $phase `)`)? attr-dict `:` qualified(type($ring)) `->` qualified(type($buffer))";
+  let hasVerifier = 1;
+}
+
+def Warp_CommitOp : Warp_Op<"commit", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "The group's part of an acquired slot is written: tensor cores may read it";
+  let description = [{
+    ```mlir
+    warp.commit %ds : !warp.buffer<128x64xf16, 64, parts = 2>
     ```
   }];
   let arguments = (ins Warp_BufferType:$buffer);
@@ -170,14 +217,21 @@ def Warp_WgmmaOp : Warp_Op<"wgmma", [MemoryEffects<[MemRead, MemWrite]>]> {
   let description = [{
     A is 64 rows a group, in registers or shared; B is shared. Without `acc` the sum starts at zero. The result may not be touched,
     nor a slot that is read be released, before a `warp.settle` that covers this group. `depth` is K, at most the columns of A.
+    In the reducer, which is one warpgroup, the result has 64 rows and A and B may have parts, all of which are read; with `transpose_a`
+    (A^T B, A shared) K is the rows of A, and the result is the part of the product from `origin` (row, column) on.
     ```mlir
     %s = warp.wgmma %q, %k transpose_b depth(128) : !warp.buffer<128x128xf16, 64, parts = 2>, !warp.buffer<176x128xf16, 64> -> !warp.fragment<128x176xf32>
     ```
   }];
   let arguments = (ins AnyTypeOf<[Warp_FragmentType, Warp_BufferType]>:$lhs, Warp_BufferType:$rhs, Optional<Warp_FragmentType>:$acc,
-                       UnitAttr:$transpose_b, I64Attr:$depth);
+                       UnitAttr:$transpose_a, UnitAttr:$transpose_b, I64Attr:$depth, OptionalAttr<DenseI64ArrayAttr>:$origin);
   let results = (outs Warp_FragmentType:$result);
-  let assemblyFormat = [{ $lhs `,` $rhs (`acc` `(` $acc^ `:` qualified(type($acc)) `)`)? (`transpose_b` $transpose_b^)? `depth` `(` $depth `)` attr-dict
+  let builders = [OpBuilder<(ins "::mlir::Type":$result, "::mlir::Value":$lhs, "::mlir::Value":$rhs, "::mlir::Value":$acc,
+                                 "bool":$transposeB, "int64_t":$depth), [{
+    build($_builder, $_state, result, lhs, rhs, acc, /*transpose_a=*/false, transposeB, depth, ::mlir::DenseI64ArrayAttr());
+  }]>];
+  let assemblyFormat = [{ $lhs `,` $rhs (`acc` `(` $acc^ `:` qualified(type($acc)) `)`)? (`transpose_a` $transpose_a^)?
+                          (`transpose_b` $transpose_b^)? `depth` `(` $depth `)` (`origin` `(` $origin^ `)`)? attr-dict
                           `:` qualified(type($lhs)) `,` qualified(type($rhs)) `->` qualified(type($result)) }];
   let hasVerifier = 1;
 }
@@ -274,5 +328,49 @@ def Warp_MmaFetchOp : Warp_Op<"mma_fetch", [MemoryEffects<[MemRead]>, AllTypesMa
   let assemblyFormat = [{ $lhs `,` $view `[` $batch `,` $head `,` $row `]` (`limit` `(` $limit^ `)`)? `acc` `(` $acc `)`
                           (`transpose_b` $transpose_b^)? (`guarded` $guarded^)? attr-dict `:` qualified(type($lhs)) `,`
                           qualified(type($view)) `->` qualified(type($result)) }];
+  let hasVerifier = 1;
+}
+
+def Warp_StagingOp : Warp_Op<"staging", [MemoryEffects<[MemAlloc]>]> {
+  let summary = "Room in shared memory for sums of the reducer on their way to global memory";
+  let description = [{
+    Its byte offset is set by `warp-allocate-shared`.
+    ```mlir
+    %room = warp.staging offset(196608) : !warp.staging<64x64xf32, depth = 2>
+    ```
+  }];
+  let arguments = (ins OptionalAttr<I64Attr>:$offset);
+  let results = (outs Warp_StagingType:$staging);
+  let assemblyFormat = "(`offset` `(` $offset^ `)`)? attr-dict `:` qualified(type($staging))";
+  let hasVerifier = 1;
+}
+
+def Warp_StageSumsOp : Warp_Op<"stage_sums", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "Write a fragment to a slot of the staging room, each warp its own part, in the order of its registers";
+  let description = [{
+    Reducer only. Slots take turns: the copies out of all other slots may be under way, those out of this one are waited for.
+    ```mlir
+    warp.stage_sums %dq to %room slot(0) : !warp.fragment<64x64xf32>, !warp.staging<64x64xf32, depth = 2>
+    ```
+  }];
+  let arguments = (ins Warp_FragmentType:$fragment, Warp_StagingType:$staging, I64Attr:$slot);
+  let assemblyFormat = "$fragment `to` $staging `slot` `(` $slot `)` attr-dict `:` qualified(type($fragment)) `,` qualified(type($staging))";
+  let hasVerifier = 1;
+}
+
+def Warp_SendSumsOp : Warp_Op<"send_sums", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "Start the additions of a staged tile to sums in global memory (reducing bulk copies)";
+  let description = [{
+    Reducer only. The tile is `columns` wide and 64 rows from `row` on, of which `row` is a multiple. The view's memory is in packed order: for each 64
+    rows of D columns, for each 16 rows, for each 8 columns, four elements of each lane as a fragment has them, so that a warp's
+    part is one run of bytes. Other blocks may add to the same place: each addition by itself is whole, in any order.
+    ```mlir
+    warp.send_sums %room slot(0) to %sums[%b, %h, %row] columns(0, 64) : !warp.staging<64x64xf32, depth = 2>, memref<?x?x?x128xf32, strided<[?, ?, ?, 1], offset: ?>>
+    ```
+  }];
+  let arguments = (ins Warp_StagingType:$staging, I64Attr:$slot, Warp_View:$view, Index:$batch, Index:$head, Index:$row,
+                       I64Attr:$first, I64Attr:$count);
+  let assemblyFormat = [{ $staging `slot` `(` $slot `)` `to` $view `[` $batch `,` $head `,` $row `]` `columns` `(` $first `,` $count `)` attr-dict
+                          `:` qualified(type($staging)) `,` qualified(type($view)) }];
   let hasVerifier = 1;
 }

@@ -9,6 +9,7 @@
 //===----------------------------------------------------------------------===//
 #include "flashc/Analysis/Candidates.h"
 
+#include "BackwardSchedule.h"
 #include "RoleSchedule.h"
 #include "ScheduleCost.h"
 #include "ScheduleSpace.h"
@@ -179,6 +180,8 @@ llvm::Error checkSchedule(const ScheduleRequest &asked, const Schedule &s,
     return makeError("the schedule was made for {} bytes on chip, but {} has "
                      "{}; make it anew",
                      s.sram, target.arch, target.sharedBytesPerBlock);
+  if (s.roles && asked.isBackward)
+    return checkBackwardRoles(asked, s, target);
   if (s.roles)
     return checkRoles(asked, s, target);
   request.stages = s.stages;

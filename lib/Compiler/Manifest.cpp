@@ -92,7 +92,7 @@ void flashc::describeWarp(ModuleOp module, Manifest &manifest) {
   for (auto kernel : module.getOps<warp::KernelOp>()) {
     manifest.warps = kernel.getWarps();
     manifest.sharedBytes = kernel.getSharedBytes().value_or(0);
-    manifest.persistent = kernel.getGroups().has_value();
+    manifest.persistent = kernel.isPersistent();
     manifest.producerWarps = kernel.getAllWarps() - kernel.getWarps();
     for (const warp::TensorMap &map : warp::getTensorMaps(kernel))
       manifest.tensorMaps.push_back({int64_t(map.argument), map.rows});
@@ -161,6 +161,10 @@ void flashc::describeBlocks(ModuleOp module, ProgramManifest &program) {
        llvm::zip_equal(module.getOps<warp::KernelOp>(), program.kernels)) {
     description.warps = kernel.getWarps();
     description.sharedBytes = kernel.getSharedBytes().value_or(0);
+    description.producerWarps = kernel.getAllWarps() - kernel.getWarps();
+    if (kernel.getGroups())
+      for (const warp::TensorMap &map : warp::getTensorMaps(kernel))
+        description.tensorMaps.push_back({int64_t(map.argument), map.rows});
   }
 }
 
@@ -171,6 +175,8 @@ Manifest flashc::describeKernel(const ProgramManifest &program,
   manifest.params = kernel.params;
   manifest.qBlock = kernel.rows;
   manifest.warps = kernel.warps;
+  manifest.producerWarps = kernel.producerWarps;
+  manifest.tensorMaps = kernel.tensorMaps;
   manifest.sharedBytes = kernel.sharedBytes;
   manifest.headDim = program.headDim;
   manifest.valueHeadDim = program.valueHeadDim;

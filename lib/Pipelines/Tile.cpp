@@ -41,6 +41,7 @@ void flashc::buildTilePipeline(OpPassManager &manager,
   toTile.schedule = options.schedule;
   manager.addPass(createConvertAttnToTile(toTile));
   manager.addPass(tile::createTileHoistCaptures());
+  manager.addPass(tile::createTileJoinHeads());
   manager.addPass(tile::createTileSplitLoops());
   // Bounds that are equal only after folding must meet as one value, so that
   // the loops are seen to be adjacent.
@@ -52,6 +53,7 @@ void flashc::buildTilePipeline(OpPassManager &manager,
   manager.addPass(tile::createTileDropGuards());
   manager.addPass(tile::createTileTurnKeys());
   manager.addPass(tile::createTileOverlap());
+  manager.addPass(tile::createTileOverlapPairs());
   manager.addPass(tile::createTileRelativeBias());
   manager.addPass(tile::createTileFuseCap());
   manager.addPass(tile::createTileSplitTanh());

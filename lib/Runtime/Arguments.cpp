@@ -222,6 +222,20 @@ flashc::packArrays(const std::string &kernel, const Manifest &manifest,
   return packed;
 }
 
+llvm::Error flashc::packTensorMaps(const std::string &kernel,
+                                   const Manifest &manifest,
+                                   llvm::ArrayRef<ArrayArg> args,
+                                   PackedArguments &packed) {
+  for (const TensorMap &map : manifest.tensorMaps) {
+    llvm::Expected<TensorMapDescription> description = describeTensorMap(
+        kernel, manifest.params[map.param], args[map.param], map.rows);
+    if (!description)
+      return description.takeError();
+    packed.tensorMaps.push_back(std::move(*description));
+  }
+  return llvm::Error::success();
+}
+
 llvm::Expected<PackedArguments>
 flashc::packArguments(const std::string &kernel, const Manifest &manifest,
                       llvm::ArrayRef<ArrayArg> args) {
@@ -231,13 +245,8 @@ flashc::packArguments(const std::string &kernel, const Manifest &manifest,
   PackedArguments packed = std::move(*arrays);
   if (llvm::Error error = Together(kernel, manifest, args).check())
     return std::move(error);
-  for (const TensorMap &map : manifest.tensorMaps) {
-    llvm::Expected<TensorMapDescription> description = describeTensorMap(
-        kernel, manifest.params[map.param], args[map.param], map.rows);
-    if (!description)
-      return description.takeError();
-    packed.tensorMaps.push_back(std::move(*description));
-  }
+  if (llvm::Error error = packTensorMaps(kernel, manifest, args, packed))
+    return std::move(error);
   for (auto [param, arg] : llvm::zip(manifest.params, args)) {
     if (param.kind != ParamKind::Query)
       continue;

@@ -6,6 +6,8 @@
 #include "flashc/Support/ProgramManifest.h"
 #include "flashc/Support/Error.h"
 
+#include "llvm/Support/MathExtras.h"
+
 using namespace flashc;
 namespace json = llvm::json;
 
@@ -19,6 +21,11 @@ static std::optional<int64_t> sizeOf(llvm::StringRef word,
         number >= int64_t(sizes.captures.size()))
       return std::nullopt;
     return sizes.captures[number];
+  }
+  if (word.consume_front("queries up to ")) {
+    if (word.getAsInteger(10, number) || number < 1)
+      return std::nullopt;
+    return int64_t(llvm::alignTo(sizes.queries, number));
   }
   const std::pair<llvm::StringRef, int64_t> known[] = {
       {"batch", sizes.batch},
@@ -39,8 +46,9 @@ flashc::workspaceSizes(const Workspace &workspace, const ProgramSizes &sizes) {
     std::optional<int64_t> size = sizeOf(word, sizes);
     if (!size)
       return makeError("workspace '{}' has the size '{}', but sizes are batch, "
-                       "heads, kv_heads, queries, keys, capture N with N below "
-                       "{}, or a number; correct the manifest",
+                       "heads, kv_heads, queries, queries up to N, keys, "
+                       "capture N with N below {}, or a number; correct the "
+                       "manifest",
                        workspace.name, word, sizes.captures.size());
     result.push_back(*size);
   }
@@ -64,6 +72,7 @@ json::Value ProgramManifest::toJSON() const {
                               {"rows", kernel.rows}}},
         {"arguments", json::Array(kernel.arguments)},
         {"warps", kernel.warps},
+        {"producer_warps", kernel.producerWarps},
         {"shared_bytes", kernel.sharedBytes}});
   for (const Workspace &workspace : workspaces)
     workspaceList.push_back(

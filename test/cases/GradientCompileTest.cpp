@@ -54,6 +54,10 @@ TEST_CASE("compile: a few draws of the backward, as PTX") {
   compileAll(draws(0, 8, {.kernels = 96, .maxWork = 1'000'000}), "sm_80");
 }
 
+TEST_CASE("compile: backwards with roles, as PTX") {
+  compileAll(roleCases(), "sm_90a");
+}
+
 TEST_CASE("compile: every program of the backward's sweep and cases", "[.]") {
   std::vector<GradientCase> tests =
       draws(0, 96, {.kernels = 96, .maxWork = 1'000'000});

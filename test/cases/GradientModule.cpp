@@ -5,6 +5,7 @@
 #include "cases/CaseModule.h"
 #include "cases/CaseRunner.h"
 
+#include <cmath>
 #include <cstring>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -25,9 +26,10 @@ static TestCase forwardOf(const GradientCase &test) {
 
 std::string test::gradientKey(const GradientCase &test) {
   const GradientProblem &p = test.problem;
-  return fmt::format("{} dlse {} gradients {} deterministic {}",
+  return fmt::format("{} dlse {} gradients {} deterministic {} {}",
                      kernelKey(forwardOf(test)), !p.dLse.empty(),
-                     fmt::join(p.gradients, ","), p.deterministic);
+                     fmt::join(p.gradients, ","), p.deterministic,
+                     test.schedule);
 }
 
 llvm::Expected<mlir::OwningOpRef<mlir::ModuleOp>>
@@ -38,6 +40,7 @@ test::moduleOf(const GradientCase &test, mlir::MLIRContext &context) {
 CompileOptions test::optionsOf(const GradientCase &test) {
   CompileOptions options;
   options.tiles = test.tiles;
+  options.schedule = test.schedule;
   options.backward = true;
   options.gradients = test.problem.gradients;
   options.lseGradient = !test.problem.dLse.empty();
@@ -71,6 +74,51 @@ CompiledGradients test::compileGradients(const GradientCase &test,
   else
     out.error = llvm::toString(image.takeError());
   return out;
+}
+
+/// As flashc prints it for sm_90a.
+static std::string roleSchedule(int64_t headDim) {
+  return fmt::format(
+      "#tile.schedule<q = {}, kv = 128, stages = 3, warps = 8, q_in_registers "
+      "= false, sram = 232448, roles = <groups = 2, producer = 72, consumer = "
+      "216, overlap = true, turns = false, rescale = always, apart = false, "
+      "ahead = false, skip = false>>",
+      headDim == 64 ? 128 : 64);
+}
+
+std::vector<GradientCase> test::roleCases() {
+  struct Shape {
+    int64_t batch, heads, kvHeads, sq, sk;
+  };
+  // Ends inside of blocks, fewer keys or queries than a block, query heads that
+  // share keys, rows without a key where the mask is causal.
+  constexpr Shape shapes[] = {{1, 2, 2, 256, 256}, {1, 1, 1, 300, 200},
+                              {2, 4, 1, 70, 333},  {1, 4, 2, 131, 500},
+                              {1, 2, 1, 500, 300}, {1, 1, 1, 1, 1}};
+  const MaskExpr masks[] = {MaskExpr::none(), MaskExpr::causal(),
+                            MaskExpr::window(100, 50)};
+  std::vector<GradientCase> cases;
+  Random random(22);
+  for (int64_t dim : {64, 96, 128})
+    for (Element element : {Element::F16, Element::BF16})
+      for (const MaskExpr &mask : masks)
+        for (const Shape &shape : shapes) {
+          AttentionProblem p;
+          p.mask = mask;
+          p.scale = 1 / std::sqrt(double(dim));
+          p.q = HostTensor::dense(
+              element, {shape.batch, shape.heads, shape.sq, dim}, p.layout);
+          p.k = p.v = HostTensor::dense(
+              element, {shape.batch, shape.kvHeads, shape.sk, dim}, p.layout);
+          for (HostTensor *t : {&p.q, &p.k, &p.v})
+            fillNormal(*t, random);
+          GradientCase test;
+          test.name = "roles: " + p.describe();
+          test.problem = gradientOf(std::move(p), random);
+          test.schedule = roleSchedule(dim);
+          cases.push_back(std::move(test));
+        }
+  return cases;
 }
 
 HostTensor test::unwritten(const HostTensor &like, Layout layout) {

@@ -125,6 +125,15 @@ TEST_CASE("GPU backward, deterministic: 200 runs are the same bits",
     }
 }
 
+TEST_CASE("GPU backward with roles", "[backward][backward-roles]") {
+  std::unique_ptr<GpuHarness> gpu = GpuHarness::open();
+  if (!gpu)
+    FLASHC_SKIP("no GPU");
+  if (gpu->device().sm() != 90)
+    FLASHC_SKIP("roles are for sm_90a");
+  check("sm_90a", roleCases());
+}
+
 // dK and dV are sums of one block each: the same bits in any mode.
 TEST_CASE("GPU backward: dK and dV are the same bits in 20 runs",
           "[backward]") {
@@ -141,7 +150,42 @@ TEST_CASE("GPU backward: dK and dV are the same bits in 20 runs",
   }
 }
 
+TEST_CASE("GPU backward with roles: dK and dV are the same bits in 20 runs",
+          "[backward][backward-roles]") {
+  std::unique_ptr<GpuHarness> gpu = GpuHarness::open();
+  if (!gpu)
+    FLASHC_SKIP("no GPU");
+  if (gpu->device().sm() != 90)
+    FLASHC_SKIP("roles are for sm_90a");
+  GpuGradients gradients(gpu->device(), "sm_90a");
+  for (const GradientCase &test : roleCases()) {
+    if (test.problem.forward.sk() < 300)
+      continue;
+    INFO(test.name);
+    Gradients first = llvm::cantFail(gradients.run(test));
+    for (int round = 1; round < 20; ++round) {
+      Gradients again = llvm::cantFail(gradients.run(test));
+      REQUIRE(again.dk.storage == first.dk.storage);
+      REQUIRE(again.dv.storage == first.dv.storage);
+    }
+  }
+}
+
 // compute-sanitizer --tool memcheck flashc-gpu-tests "[sanitizer-backward]"
 TEST_CASE("GPU backward sanitizer: small problems", "[sanitizer-backward]") {
   check("sm_80", draws(3000, 12, 1, {.maxWork = 2'000'000}));
+}
+
+TEST_CASE("GPU backward sanitizer: small problems with roles",
+          "[sanitizer-backward-roles]") {
+  std::unique_ptr<GpuHarness> gpu = GpuHarness::open();
+  if (!gpu)
+    FLASHC_SKIP("no GPU");
+  if (gpu->device().sm() != 90)
+    FLASHC_SKIP("roles are for sm_90a");
+  std::vector<GradientCase> tests;
+  for (GradientCase &test : roleCases())
+    if (test.problem.forward.dtype() == Element::F16)
+      tests.push_back(std::move(test));
+  check("sm_90a", std::move(tests));
 }

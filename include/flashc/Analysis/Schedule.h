@@ -33,8 +33,11 @@ struct ScheduleRequest {
   bool isDistance = false;
   /// Whether some key blocks are masked: their code needs registers for it.
   bool isMasked = false;
-  /// Whether gradients are computed.
+  /// Whether gradients are computed, and if so the same bits in every run.
   bool isBackward = false;
+  bool isDeterministic = false;
+  /// Whether each batch has its own number of keys.
+  bool hasKeyLengths = false;
   /// The keys that row i sees, i - left to i + right, where the mask is a band;
   /// -1: no bound on that side. A mask with neither is taken to be causal, and
   /// so is every mask where `length` is 0: equal masks get equal kernels.

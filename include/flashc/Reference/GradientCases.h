@@ -17,6 +17,8 @@ struct GradientCase {
   GradientProblem problem;
   /// "auto", "paper" or "QxK".
   std::string tiles = "auto";
+  /// The whole schedule instead, as `flashc --schedule` takes it; empty: none.
+  std::string schedule;
   /// Compile with the numbers of heads static; else dynamic.
   bool staticHeads = false;
   /// As in TestCase.

@@ -48,8 +48,13 @@ llvm::Expected<PackedArguments> packArguments(const std::string &kernel,
                                               const Manifest &manifest,
                                               llvm::ArrayRef<ArrayArg> args);
 
+/// Adds the descriptions of the manifest's tensor maps to `packed`.
+llvm::Error packTensorMaps(const std::string &kernel, const Manifest &manifest,
+                           llvm::ArrayRef<ArrayArg> args,
+                           PackedArguments &packed);
+
 /// The same for a kernel of a program: each array by itself, none against the
-/// others; `grid` and `threads` are left to the caller.
+/// others; `grid`, `threads` and tensor maps are left to the caller.
 llvm::Expected<PackedArguments> packArrays(const std::string &kernel,
                                            const Manifest &manifest,
                                            llvm::ArrayRef<ArrayArg> args);

@@ -14,8 +14,9 @@ struct Workspace {
   std::string name;
   /// "f32".
   std::string elementType;
-  /// Each size: "batch", "heads", "kv_heads", "queries", "keys", "capture N"
-  /// (the number of elements of captured tensor N), or a number.
+  /// Each size: "batch", "heads", "kv_heads", "queries", "keys", "queries up to
+  /// N" (to a multiple of N), "capture N" (the number of elements of captured
+  /// tensor N), or a number.
   std::vector<std::string> sizes;
   /// Holds zeros before the first kernel runs.
   bool zeroed = false;
@@ -42,6 +43,10 @@ struct ProgramKernel {
   /// alone count), warps of a block, and its bytes of dynamic shared memory.
   std::vector<KernelParam> params;
   int64_t warps = 0, sharedBytes = 0;
+  /// Warps beside these, and the tensor maps that its roles copy by (as in
+  /// Manifest).
+  int64_t producerWarps = 0;
+  std::vector<TensorMap> tensorMaps;
 
   bool operator==(const ProgramKernel &) const = default;
 };

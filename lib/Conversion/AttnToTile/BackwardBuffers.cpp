@@ -24,19 +24,22 @@ void BufferList::add(std::string name, MemRefType type,
 /// `sizes` are words of `tile.workspace`. With `zeroed` it holds zeros before
 /// the first kernel.
 void BufferList::addWorkspace(std::string name, RankedTensorType type,
-                              ArrayRef<std::string> sizes, bool zeroed) {
+                              ArrayRef<std::string> sizes, bool zeroed,
+                              bool isPacked) {
   Builder b(type.getContext());
   SmallVector<StringRef> words(sizes.begin(), sizes.end());
   SmallVector<NamedAttribute> attributes = {
       b.getNamedAttr("tile.workspace", b.getStrArrayAttr(words))};
   if (zeroed)
     attributes.push_back(b.getNamedAttr("tile.zeroed", b.getUnitAttr()));
+  if (isPacked)
+    attributes.push_back(b.getNamedAttr("tile.packed", b.getUnitAttr()));
   MemRefType view = type.getRank() == 4 ? getViewType(type, attn::Layout::BHSD)
                                         : getRowViewType(type);
   add(std::move(name), view, b.getDictionaryAttr(attributes));
 }
 
-BufferList::BufferList(func::FuncOp func, attn::BackwardOp op) {
+BufferList::BufferList(func::FuncOp func, attn::BackwardOp op, bool isPacked) {
   auto tensorOf = [](Value value) {
     return cast<RankedTensorType>(value.getType());
   };
@@ -80,12 +83,18 @@ BufferList::BufferList(func::FuncOp func, attn::BackwardOp op) {
     add(gradientOf(capture), MemRefType::get({any}, type.getElementType()));
   }
   Type f32 = Float32Type::get(op.getContext());
-  addWorkspace("delta", RankedTensorType::get({any, any, any}, f32),
-               {"batch", "heads", "queries"}, /*zeroed=*/false);
+  auto rows = RankedTensorType::get({any, any, any}, f32);
+  // Copies of whole blocks take rows past the end, too.
+  std::string queries = isPacked ? "queries up to 128" : "queries";
+  addWorkspace("delta", rows, {"batch", "heads", queries}, /*zeroed=*/false);
+  if (isPacked)
+    addWorkspace("lse_rows", rows, {"batch", "heads", queries},
+                 /*zeroed=*/false);
   int64_t headDim = op.getHeadDim();
   addWorkspace("dq_sum", RankedTensorType::get({any, any, any, headDim}, f32),
-               {"batch", "heads", "queries", std::to_string(headDim)},
-               /*zeroed=*/true);
+               {"batch", "heads", isPacked ? "queries up to 64" : "queries",
+                std::to_string(headDim)},
+               /*zeroed=*/true, isPacked);
 }
 
 void BufferList::addSums(int64_t capture, bool forEachHead) {

@@ -190,7 +190,8 @@ QueryBlock BackwardKernel::loadQueries(Value batch, Value head,
           firstRow,
           load(view("q"), batch, head, firstRow, {q, headDim}),
           load(view("do"), batch, head, firstRow, {q, valueDim}),
-          loadValues("lse", batch, head, firstRow),
+          loadValues(view("lse_rows") ? "lse_rows" : "lse", batch, head,
+                     firstRow),
           rowsAreQueries ? loadValues("delta", batch, head, firstRow)
                          : Value()};
 }

@@ -29,15 +29,18 @@ struct Buffer {
 /// captures as flat arrays: dcapture0, ...), and workspaces. A kernel's
 /// argument carries the name as `tile.argument`; a workspace its sizes as
 /// `tile.workspace`, each "batch", "heads", "kv_heads", "queries", "keys",
-/// "capture N" (elements of that captured tensor) or a number, and
-/// `tile.zeroed` if it holds zeros before the first kernel. Workspaces:
+/// "queries up to N" (to a multiple of N), "capture N" (elements of that
+/// captured tensor) or a number, and `tile.zeroed` if it holds zeros before the
+/// first kernel. With `tile.packed` a GPU's kernels agree on an order of their
+/// own inside each 64 rows (warp.send_sums). Workspaces:
 ///   delta     D of each row
 ///   dq_sum    the sum of dQ / scale
 ///   dcaptureN_sum  gradients of a capture, flat; their sum over the two
 ///             dimensions in front is its gradient
 class BufferList {
 public:
-  BufferList(mlir::func::FuncOp func, attn::BackwardOp op);
+  /// `isPacked`: dQ's sum is.
+  BufferList(mlir::func::FuncOp func, attn::BackwardOp op, bool isPacked);
   /// The workspace dcaptureN_sum: [1][1][E], or with a part for each batch and
   /// key head.
   void addSums(int64_t capture, bool forEachHead);
@@ -55,7 +58,8 @@ private:
   void add(std::string name, mlir::MemRefType type,
            mlir::DictionaryAttr attributes = {});
   void addWorkspace(std::string name, mlir::RankedTensorType type,
-                    llvm::ArrayRef<std::string> sizes, bool zeroed);
+                    llvm::ArrayRef<std::string> sizes, bool zeroed,
+                    bool isPacked = false);
   llvm::MapVector<llvm::StringRef, Buffer> list;
   std::deque<std::string> names; // what the keys of `list` are in
   llvm::SmallVector<std::string> captures;

@@ -14,6 +14,8 @@
 //===----------------------------------------------------------------------===//
 #include "CaptureGradients.h"
 
+#include <limits>
+
 using namespace mlir;
 
 namespace flashc {
@@ -26,6 +28,7 @@ public:
 
 private:
   void buildDelta();
+  void buildLseRows(Value row, int64_t rows);
   void buildMain();
   SmallVector<Value> buildHead(const KeyBlock &keys, Value head,
                                ValueRange carried);
@@ -53,9 +56,11 @@ BackwardBuilder::BackwardBuilder(OpBuilder &builder, func::FuncOp func,
                                  attn::BackwardOp op,
                                  tile::ScheduleAttr schedule,
                                  ArrayRef<IntegerSet> sets)
-    : name(func.getName()), buffers(func, op),
+    : name(func.getName()), buffers(func, op, bool(schedule.getRoles())),
       k(builder, op, buffers, schedule, sets), forms(findCaptureForms(op)),
       inputs({"q", "k", "v", "do", "lse", "delta"}) {
+  if (buffers.has("lse_rows"))
+    inputs[4] = "lse_rows";
   if (op.getKvLengths())
     inputs.push_back("kv_lengths");
   llvm::append_range(inputs, buffers.getCaptures());
@@ -73,8 +78,14 @@ void BackwardBuilder::buildDelta() {
     arguments.push_back("dlse");
   int64_t rows = k.getPlainRows();
   k.setPlain(true);
-  k.begin(named("_delta"), arguments, {"delta"}, {"o", 0}, {"o", 1}, {"o", 2},
-          rows);
+  bool isPadded = buffers.has("lse_rows");
+  SmallVector<std::string> outputs = {"delta"};
+  if (isPadded) {
+    arguments.push_back("lse");
+    outputs.push_back("lse_rows");
+  }
+  k.begin(named("_delta"), arguments, outputs, {"o", 0}, {"o", 1},
+          {isPadded ? "delta" : "o", 2}, rows);
   Value row = k.mul(k.block, k.index(rows));
   auto load = [&](StringRef buffer) {
     Value tile =
@@ -97,8 +108,29 @@ void BackwardBuilder::buildDelta() {
         })[0];
   }
   tile::StoreOp::create(k.b, delta, k.view("delta"), k.batch, k.head, row);
+  if (isPadded)
+    buildLseRows(row, rows);
   k.end();
   k.setPlain(false);
+}
+
+/// LSE in whole blocks. Rows past the end are as far from each score as those
+/// without a key: P is 0 there.
+void BackwardBuilder::buildLseRows(Value row, int64_t rows) {
+  Value lse = k.load(k.view("lse"), k.batch, k.head, row, {rows});
+  Value end = k.dim(k.view("lse"), 2);
+  Value result = tile::buildMap(
+      k.b, lse.getType(), lse, row, [&](ValueRange x) {
+        constexpr float infinity = std::numeric_limits<float>::infinity();
+        Value none = arith::CmpFOp::create(k.b, arith::CmpFPredicate::OEQ, x[0],
+                                           tile::buildF32(k.b, -infinity));
+        Value isPast = arith::CmpIOp::create(
+            k.b, arith::CmpIPredicate::sge, x[1], end);
+        Value isFar = arith::OrIOp::create(k.b, none, isPast);
+        return SmallVector<Value>{arith::SelectOp::create(
+            k.b, isFar, tile::buildF32(k.b, infinity), x[0])};
+      })[0];
+  tile::StoreOp::create(k.b, result, k.view("lse_rows"), k.batch, k.head, row);
 }
 
 /// One query block: (dK, dV, row sums of captures) to the same.
@@ -176,10 +208,20 @@ void BackwardBuilder::buildMain() {
       k.loop(k.index(0), group, init, [&](Value g, ValueRange carried) {
         return buildHead(keys, k.add(firstHead, g), carried);
       });
+  auto store = [&](StringRef name, Value tile) {
+    tile::StoreOp::create(k.b, tile, k.view(name), k.batch, k.head, firstKey);
+  };
+  // Both rounded at a time are too many registers beside wgmma's.
+  if (k.schedule.getRoles()) {
+    store("dv", k.cast(results[1], k.element));
+    store("dk", k.cast(k.scaled(results[0]), k.element));
+    k.end();
+    return;
+  }
   Value ofKeys = k.cast(k.scaled(results[0]), k.element);
   Value ofValues = k.cast(results[1], k.element);
-  tile::StoreOp::create(k.b, ofKeys, k.view("dk"), k.batch, k.head, firstKey);
-  tile::StoreOp::create(k.b, ofValues, k.view("dv"), k.batch, k.head, firstKey);
+  store("dk", ofKeys);
+  store("dv", ofValues);
   k.end();
 }
 

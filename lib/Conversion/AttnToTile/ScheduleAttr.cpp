@@ -56,7 +56,11 @@ ScheduleRequest getScheduleRequest(attn::AttentionInterface op) {
         llvm::any_of(score.getArguments().drop_front(),
                      [](Value position) { return !position.use_empty(); });
   }
-  request.isBackward = isa<attn::BackwardOp>(op);
+  if (auto backward = dyn_cast<attn::BackwardOp>(op.getOperation())) {
+    request.isBackward = true;
+    request.isDeterministic = backward.getDeterministic();
+  }
+  request.hasKeyLengths = bool(op.getKvLengths());
   request.isMasked = op.getMask().has_value() || op.getKvLengths();
   std::tie(request.left, request.right) =
       getBand(op.getMask().value_or(Attribute()));

@@ -6,6 +6,13 @@ using namespace mlir;
 
 namespace flashc {
 
+/// Whether sums lie in the order of warp.send_sums.
+bool KernelConverter::isPacked(Value view) {
+  auto argument = dyn_cast<BlockArgument>(view);
+  return argument && argument.getOwner() == &kernel.getBody().front() &&
+         kernel.getArgAttr(argument.getArgNumber(), "tile.packed");
+}
+
 /// f32 is never multiplied: it goes to registers, rows in order or columns.
 LogicalResult KernelConverter::convertLoadToFragment(tile::LoadOp op) {
   if (op.getLimit())
@@ -26,7 +33,7 @@ LogicalResult KernelConverter::convertLoadToFragment(tile::LoadOp op) {
                                           batch, head, row);
   else
     fragment = warp::LoadSumsOp::create(builder, op.getLoc(), type, view, batch,
-                                        head, row);
+                                        head, row, isPacked(op.getView()));
   values.map(op.getTile(), fragment);
   return success();
 }

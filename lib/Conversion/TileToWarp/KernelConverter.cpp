@@ -28,9 +28,7 @@ static DenseI64ArrayAttr getGrid(tile::KernelOp kernel) {
   return DenseI64ArrayAttr::get(kernel.getContext(), places);
 }
 
-/// The rows of the tiles that have the kernel's column values, of which there
-/// is one number; 0 for none.
-static FailureOr<int64_t> findColumnsOf(tile::KernelOp kernel) {
+FailureOr<int64_t> findColumnsOf(tile::KernelOp kernel) {
   int64_t rows = 0;
   WalkResult result = kernel.walk([&](tile::MapOp map) {
     bool hasColumns = false;

@@ -44,9 +44,9 @@ protected:
                mlir::IRMapping &mapping);
   virtual mlir::LogicalResult convertReturn(tile::ReturnOp op);
   // Control flow.
-  mlir::LogicalResult convertFor(mlir::scf::ForOp op);
+  virtual mlir::LogicalResult convertFor(mlir::scf::ForOp op);
   mlir::LogicalResult convertIf(mlir::scf::IfOp op);
-  mlir::LogicalResult convertYield(mlir::scf::YieldOp op);
+  virtual mlir::LogicalResult convertYield(mlir::scf::YieldOp op);
   // Memory.
   virtual mlir::LogicalResult convertLoad(tile::LoadOp op);
   void awaitLoads(mlir::Operation *user);
@@ -65,8 +65,9 @@ protected:
   mlir::LogicalResult convertAnyNotFinite(tile::AnyNotFiniteOp op);
   mlir::LogicalResult convertAnyAbove(tile::AnyAboveOp op);
   // Between global memory and registers (ConvertSums.cpp).
+  bool isPacked(mlir::Value view);
   mlir::LogicalResult convertLoadToFragment(tile::LoadOp op);
-  mlir::LogicalResult convertAccumulate(tile::AccumulateOp op);
+  virtual mlir::LogicalResult convertAccumulate(tile::AccumulateOp op);
   mlir::LogicalResult convertScatter(tile::ScatterOp op);
 
   /// The types of fragments and buffers for a tile; null, with an error at
@@ -93,7 +94,8 @@ protected:
   bool isReadFromShared(mlir::Value tile);
   mlir::Value getStoreBuffer(mlir::Operation *op, warp::BufferType type);
   /// Puts such a tile there; a product waits for it.
-  mlir::LogicalResult storeForProducts(mlir::Operation *op, mlir::Value tile);
+  virtual mlir::LogicalResult storeForProducts(mlir::Operation *op,
+                                               mlir::Value tile);
 
   tile::KernelOp kernel;
   PartialRows partial;
@@ -110,6 +112,10 @@ protected:
   /// Loads whose copy is started and not yet waited for.
   llvm::SmallVector<tile::LoadOp> started;
 };
+
+/// The rows of the tiles that have the kernel's column values, of which there
+/// is one number; 0 for none.
+mlir::FailureOr<int64_t> findColumnsOf(tile::KernelOp kernel);
 
 /// The largest segment of a buffer whose rows have `columns` elements, dealt to
 /// `parts` groups of warps that have whole segments or share one.

@@ -39,8 +39,8 @@ LogicalResult RoleConverter::produceOp(Operation *op) {
   if (auto load = dyn_cast<tile::LoadOp>(op)) {
     warp::SendOp::create(builder, loc, lookup(load.getView()),
                          lookup(load.getBatch()), lookup(load.getHead()),
-                         lookup(load.getRow()), rings.lookup(op), Value(),
-                         Value());
+                         lookup(load.getRow()), /*values=*/Value(),
+                         rings.lookup(op), Value(), Value());
     return success();
   }
   if (auto next = dyn_cast<tile::NextOp>(op)) {
@@ -55,7 +55,8 @@ LogicalResult RoleConverter::produceOp(Operation *op) {
         arith::MulIOp::create(builder, loc, lookup(next.getBlock()), rows);
     warp::SendOp::create(builder, loc, lookup(stream.getView()),
                          lookup(stream.getBatch()), lookup(stream.getHead()),
-                         row, rings.lookup(stream), Value(), Value());
+                         row, /*values=*/Value(), rings.lookup(stream),
+                         Value(), Value());
     return success();
   }
   if (auto loop = dyn_cast<scf::ForOp>(op)) {

@@ -36,7 +36,8 @@ LogicalResult RoleConverter::createRing(Operation *op, ArrayRef<int64_t> shape,
   int64_t padded[] = {shape[0], int64_t(llvm::alignTo(shape[1], kSegment))};
   auto type = warp::RingType::getChecked([&] { return op->emitOpError(); },
                                          op->getContext(), ArrayRef(padded),
-                                         element, kSegment, depth, parts);
+                                         element, kSegment, depth, parts,
+                                         /*values=*/int64_t(0));
   if (!type)
     return failure();
   rings[op] = warp::RingOp::create(builder, op->getLoc(), type,

@@ -3,6 +3,7 @@
 // offsets yet; the warp level's own passes add those. f16 and bf16 only.
 #include "flashc/Conversion/Passes.h"
 
+#include "GradientConverter.h"
 #include "RoleConverter.h"
 
 using namespace mlir;
@@ -12,6 +13,13 @@ namespace flashc {
 #include "Conversion/ConversionPasses.h.inc"
 
 namespace {
+/// Whether it is the main kernel of a backward.
+bool addsUp(tile::KernelOp kernel) {
+  return kernel
+      .walk([](tile::AccumulateOp) { return WalkResult::interrupt(); })
+      .wasInterrupted();
+}
+
 struct ConvertTileToWarp : impl::ConvertTileToWarpBase<ConvertTileToWarp> {
   using Base::Base;
 
@@ -21,10 +29,14 @@ struct ConvertTileToWarp : impl::ConvertTileToWarpBase<ConvertTileToWarp> {
       FailureOr<PartialRows> partial = PartialRows::compute(kernel);
       if (failed(partial))
         return signalPassFailure();
-      bool hasRoles = bool(kernel.getSchedule().getRoles());
-      if (failed(hasRoles
-                     ? RoleConverter(kernel, std::move(*partial)).convert()
-                     : KernelConverter(kernel, std::move(*partial)).convert()))
+      std::unique_ptr<KernelConverter> converter;
+      if (!kernel.getSchedule().getRoles())
+        converter = std::make_unique<KernelConverter>(kernel, *partial);
+      else if (addsUp(kernel))
+        converter = std::make_unique<GradientConverter>(kernel, *partial);
+      else
+        converter = std::make_unique<RoleConverter>(kernel, *partial);
+      if (failed(converter->convert()))
         return signalPassFailure();
       kernel.erase();
     }

@@ -42,6 +42,14 @@ void KernelEmitter::arriveOnce(Value barrier) {
           "r,~{memory}", barrier);
 }
 
+void KernelEmitter::meetWarp() {
+  asmVoid("bar.warp.sync -1;", "~{memory}", {});
+}
+
+void KernelEmitter::showToCopies() {
+  asmVoid("fence.proxy.async.shared::cta;", "~{memory}", {});
+}
+
 // Barrier of a slot's part: the full ones stand first, then the empty ones.
 Value KernelEmitter::ringBarrier(warp::RingOp ring, Value stage, Value part,
                                  bool full) {

@@ -8,11 +8,13 @@ using namespace mlir;
 using namespace flashc;
 
 // Four 8 x 8 matrices a stmatrix: the 16 rows of the warp, 16 columns.
-void KernelEmitter::stageFragment(warp::EmitOp op, Value part) {
-  auto fragment = cast<warp::FragmentType>(op.getFragment().getType());
-  auto buffer = op.getBuffer().getType();
-  Registers registers = fragments[op.getFragment()];
+void KernelEmitter::stageFragment(Value tile, warp::BufferType buffer,
+                                  Value part) {
+  auto fragment = cast<warp::FragmentType>(tile.getType());
+  Registers registers = fragments[tile];
   Value inGroup = arith::AndIOp::create(b, warpId, i32(3));
+  if (isShortOfRegisters())
+    readLane();
   Value row8 = arith::AndIOp::create(b, lane, i32(7));
   Value matrix = arith::ShRUIOp::create(b, lane, i32(3));
   Value row = arith::AddIOp::create(
@@ -58,8 +60,8 @@ void KernelEmitter::emitEmit(warp::EmitOp op) {
   if (isApart)
     callWithCondition(isFirst, [&] { awaitEmitted(); });
   meet(); // nobody reads the part any more
-  stageFragment(op, part);
-  asmVoid("fence.proxy.async.shared::cta;", "~{memory}", {});
+  stageFragment(op.getFragment(), buffer, part);
+  showToCopies();
   meet();
   callWithCondition(isFirst, [&] {
     Value map = tensorMaps[warp::getTensorMapIndex(mapList, op.getView(),

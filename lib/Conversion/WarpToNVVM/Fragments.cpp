@@ -15,7 +15,7 @@ static bool isPacked(Type element) {
 
 void KernelEmitter::emitFill(warp::FillOp op) {
   auto type = cast<warp::FragmentType>(op.getFragment().getType());
-  FragmentLayout layout(type, kernel.getWarps());
+  FragmentLayout layout(type, warps());
   Value value;
   if (isPacked(type.getElementType())) {
     uint64_t bits = cast<FloatAttr>(op.getValue())
@@ -33,7 +33,7 @@ void KernelEmitter::emitFill(warp::FillOp op) {
 // The scalar that element `at` of a map reads from one of its inputs.
 Value KernelEmitter::mapInput(Value input, const ElementPosition &at) {
   auto type = cast<warp::FragmentType>(input.getType());
-  FragmentLayout layout(type, kernel.getWarps());
+  FragmentLayout layout(type, warps());
   ArrayRef<Value> registers = fragments[input];
   if (type.getRank() == 1)
     return registers[FragmentLayout::row(at.rowTile, at.half)];
@@ -128,7 +128,7 @@ LogicalResult KernelEmitter::emitMapElements(warp::MapOp op,
 }
 
 Value KernelEmitter::rowOrigin(Value origin, warp::FragmentType type) {
-  Deal deal(type.getRows(), kernel.getWarps());
+  Deal deal(type.getRows(), warps());
   std::string key = fmt::format("row{}:{}", deal.warpRows, deal.parts);
   Value laneRow = atEntry(key, [&]() -> Value {
     Value quad = arith::ShRUIOp::create(b, lane, i32(2));
@@ -143,7 +143,7 @@ Value KernelEmitter::rowOrigin(Value origin, warp::FragmentType type) {
 }
 
 Value KernelEmitter::columnOrigin(Value origin, warp::FragmentType type) {
-  FragmentLayout layout(type, kernel.getWarps());
+  FragmentLayout layout(type, warps());
   std::string key = "column";
   if (layout.parts > 1)
     key += fmt::format("{}:{}", layout.columns(), layout.parts);
@@ -162,11 +162,11 @@ Value KernelEmitter::columnOrigin(Value origin, warp::FragmentType type) {
 Value KernelEmitter::warpGroup(int64_t parts) {
   if (parts == 1)
     return warpId;
-  return arith::AndIOp::create(b, warpId, i32(kernel.getWarps() / parts - 1));
+  return arith::AndIOp::create(b, warpId, i32(warps() / parts - 1));
 }
 
 Value KernelEmitter::columnPart(int64_t parts) {
-  return arith::DivUIOp::create(b, warpId, i32(kernel.getWarps() / parts));
+  return arith::DivUIOp::create(b, warpId, i32(warps() / parts));
 }
 
 // The lane's elements in the order of its registers, in groups that share one:
@@ -174,7 +174,7 @@ Value KernelEmitter::columnPart(int64_t parts) {
 void KernelEmitter::forEachElements(
     warp::FragmentType type,
     llvm::function_ref<void(ArrayRef<ElementPosition>)> body) {
-  FragmentLayout layout(type, kernel.getWarps());
+  FragmentLayout layout(type, warps());
   int64_t rowTiles = layout.isColumns ? 1 : layout.rowTiles;
   for (int64_t rowTile = 0; rowTile < rowTiles; ++rowTile) {
     if (type.getRank() == 1) {
@@ -238,7 +238,7 @@ Value KernelEmitter::quadReduce(warp::ReduceKind kind, Value value) {
 void KernelEmitter::emitReduce(warp::ReduceOp op) {
   auto type = cast<warp::FragmentType>(op.getFragment().getType());
   auto initType = cast<warp::FragmentType>(op.getInit().getType());
-  FragmentLayout layout(type, kernel.getWarps());
+  FragmentLayout layout(type, warps());
   warp::ReduceKind kind = op.getKind();
   ArrayRef<Value> in = fragments[op.getFragment()];
   Registers out;
@@ -331,7 +331,7 @@ Value KernelEmitter::emitAnyBelow(ArrayRef<Value> in, FloatAttr floor) {
 // ptxas makes one instruction of two maxima in a row.
 void KernelEmitter::emitAnyAbove(warp::AnyAboveOp op) {
   FragmentLayout layout(cast<warp::FragmentType>(op.getScores().getType()),
-                        kernel.getWarps());
+                        warps());
   ArrayRef<Value> in = fragments[op.getScores()];
   Type i32Type = b.getI32Type();
   Value zero = arith::ConstantOp::create(b, b.getF32FloatAttr(0.0f));

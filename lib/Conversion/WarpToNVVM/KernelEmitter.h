@@ -77,6 +77,8 @@ private:
   mlir::LogicalResult emitOp(mlir::Operation *op);
   mlir::LogicalResult emitFor(mlir::scf::ForOp op);
   mlir::LogicalResult emitIf(mlir::scf::IfOp op);
+  mlir::LogicalResult emitBranch(mlir::Block &from, mlir::Block *to);
+  bool isShortOfRegisters();
   mlir::LogicalResult emitBody(mlir::Block &from, mlir::Block *to);
   void appendRegisters(Value value, Registers &out);
   void bindRegisters(mlir::ValueRange values, mlir::ValueRange registers);
@@ -214,6 +216,8 @@ private:
   mlir::LogicalResult emitProducer(warp::RoleOp role, mlir::Block *block);
   mlir::LogicalResult emitConsumer(warp::RoleOp role, mlir::Block *block,
                                    Value warp);
+  mlir::LogicalResult emitReducer(warp::RoleOp role, mlir::Block *block,
+                                  Value warp);
 
   // Tiles.cpp: the loop over the tiles.
   struct TileCounts {
@@ -236,7 +240,13 @@ private:
 
   // Rings.cpp: slots, filled by TMA.
   mlir::LogicalResult emitSend(warp::SendOp op);
+  void startCopies(warp::SendOp op);
   mlir::LogicalResult emitReceive(warp::ReceiveOp op);
+  mlir::LogicalResult emitAcquire(warp::AcquireOp op);
+  void emitCommit(warp::CommitOp op);
+  void copyValues(warp::SendOp op, Value barrier);
+  void emitReadValues(warp::ReadValuesOp op);
+  Value valuesAddress(warp::RingOp ring, Value stage);
   mlir::LogicalResult emitSkip(warp::SkipOp op);
   void emitRelease(warp::ReleaseOp op);
   void emitClearRows(warp::ClearRowsOp op);
@@ -244,6 +254,7 @@ private:
                mlir::ValueRange coordinates, int64_t segments,
                int64_t segmentBytes, uint64_t policy);
   Value partAddress(Value buffer);
+  Value stageOf(Value buffer, warp::RingOp ring);
 
   // Barriers.cpp: shared addresses, mbarriers, turns.
   /// i32 addresses in shared memory; `buffers` of kernels with roles are such.
@@ -254,14 +265,23 @@ private:
   void awaitBarrier(Value barrier, Value parity);
   void arrive(Value barrier);     // by the threads that come here, each
   void arriveOnce(Value barrier); // by one lane of a warp
+  void meetWarp();                // all its lanes
+  void showToCopies();            // what was written to shared memory
   void emitAdvance(warp::AdvanceOp op);
   void emitAwaitTurn(warp::AwaitTurnOp op);
   void emitPassTurn(warp::PassTurnOp op);
 
   // Emit.cpp: the way out.
   void emitEmit(warp::EmitOp op);
-  void stageFragment(warp::EmitOp op, Value part);
+  void stageFragment(Value fragment, warp::BufferType buffer, Value part);
   void awaitEmitted();
+
+  // ReducedSums.cpp: sums of the reducer.
+  void emitStageSums(warp::StageSumsOp op);
+  void emitSendSums(warp::SendSumsOp op);
+  void loadPackedSums(warp::LoadSumsOp op);
+  Value stagedPart(warp::StagingOp room, int64_t slot);
+  void readLane();
 
   // Wgmma.cpp: products of warpgroups.
   void emitWgmma(warp::WgmmaOp op);
@@ -287,6 +307,8 @@ private:
 
   // Builders.cpp: small things.
   int64_t threads() { return 32 * kernel.getAllWarps(); }
+  /// Warps that fragments are dealt to.
+  int64_t warps() { return isReducer ? 4 : int64_t(kernel.getWarps()); }
   Value i32(int64_t value);
   Value i64(int64_t value);
   Value toI32(Value index);
@@ -330,6 +352,7 @@ private:
   Value group;          // of a consumer warp
   Value tileCount;      // tiles that this block had before
   bool isProducer = true;
+  bool isReducer = false;
   mlir::Block *exit = nullptr;
 };
 

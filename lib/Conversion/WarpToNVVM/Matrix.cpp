@@ -161,7 +161,7 @@ Value KernelEmitter::addDealtColumns(Value offset, const Deal &deal,
 void KernelEmitter::emitLoad(warp::LoadOp op) {
   auto type = cast<warp::BufferType>(op.getBuffer().getType());
   auto fragment = cast<warp::FragmentType>(op.getFragment().getType());
-  FragmentLayout layout(fragment, kernel.getWarps());
+  FragmentLayout layout(fragment, warps());
   Registers out(layout.registers(/*packed=*/true));
   for (int64_t rowTile = 0; rowTile < layout.rowTiles; ++rowTile)
     for (int64_t k = 0; k < layout.columns(); k += 16) {
@@ -180,7 +180,7 @@ SmallVector<Value> KernelEmitter::loadOperandA(Value buffer,
                                                int64_t rowTile, int64_t k,
                                                int64_t parts) {
   int64_t segment = type.getSegment();
-  Deal deal(type.getShape()[0], kernel.getWarps());
+  Deal deal(type.getShape()[0], warps());
   Value lanes = laneOffset(LaneRole::OperandA, type, k % segment / 8, &deal,
                            {type.getShape()[1], parts});
   int64_t constant =
@@ -194,7 +194,7 @@ SmallVector<Value> KernelEmitter::loadOperandATrans(Value buffer,
                                                     int64_t rowTile,
                                                     int64_t k) {
   int64_t segment = type.getSegment();
-  Deal deal(type.getShape()[1], kernel.getWarps());
+  Deal deal(type.getShape()[1], warps());
   Value lanes = laneOffset(LaneRole::OperandATrans, type,
                            rowTile * 16 % segment / 8, &deal);
   int64_t constant =
@@ -230,7 +230,7 @@ SmallVector<Value> KernelEmitter::loadOperandB(Value buffer,
 void KernelEmitter::emitMma(warp::MmaOp op) {
   auto rhsType = cast<warp::BufferType>(op.getRhs().getType());
   auto accType = cast<warp::FragmentType>(op.getResult().getType());
-  FragmentLayout layout(accType, kernel.getWarps());
+  FragmentLayout layout(accType, warps());
   Registers acc = fragments[op.getAcc()];
   int64_t depth = rhsType.getShape()[op.getTransposeB() ? 1 : 0];
   int64_t columns = layout.columns();
@@ -250,7 +250,7 @@ void KernelEmitter::emitMma(warp::MmaOp op) {
         continue;
       }
       FragmentLayout lhs(cast<warp::FragmentType>(op.getLhs().getType()),
-                         kernel.getWarps());
+                         warps());
       ArrayRef<Value> registers = fragments[op.getLhs()];
       a.push_back(Registers(registers.slice(lhs.pair(rowTile, k / 8, 0), 4)));
     }
@@ -279,9 +279,11 @@ void KernelEmitter::emitMma(warp::MmaOp op) {
 void KernelEmitter::emitStore(warp::StoreOp op) {
   auto type = cast<warp::BufferType>(op.getBuffer().getType());
   auto fragment = cast<warp::FragmentType>(op.getFragment().getType());
-  FragmentLayout layout(fragment, kernel.getWarps());
+  if (kernel.getGroups())
+    return stageFragment(op.getFragment(), type, partAddress(op.getBuffer()));
+  FragmentLayout layout(fragment, warps());
   int64_t segment = type.getSegment();
-  Deal deal(type.getShape()[0], kernel.getWarps());
+  Deal deal(type.getShape()[0], warps());
   Registers registers = fragments[op.getFragment()];
   for (int64_t rowTile = 0; rowTile < layout.rowTiles; ++rowTile)
     for (int64_t tile = 0; tile < layout.columnTiles; ++tile)

@@ -42,9 +42,25 @@ void KernelEmitter::copyBox(const View &view, Value map, Value target,
 }
 
 LogicalResult KernelEmitter::emitSend(warp::SendOp op) {
-  auto ring = op.getRing().getDefiningOp<warp::RingOp>();
   if (!op.getStage())
     return op.emitOpError("has no stage; run 'warp-assign-stages' first");
+  if (!isReducer) {
+    startCopies(op);
+    return success();
+  }
+  auto isZero = [&](Value value) -> Value {
+    return arith::CmpIOp::create(b, arith::CmpIPredicate::eq, value, i32(0));
+  };
+  callWithCondition(isZero(warpId), [&] {
+    readLane();
+    callWithCondition(isZero(lane), [&] { startCopies(op); });
+    meetWarp(); // before its lanes multiply together
+  });
+  return success();
+}
+
+void KernelEmitter::startCopies(warp::SendOp op) {
+  auto ring = op.getRing().getDefiningOp<warp::RingOp>();
   auto type = ring.getRing().getType();
   warp::BufferType slot = type.getBufferType();
   const View &view = views[op.getView()];
@@ -61,29 +77,96 @@ LogicalResult KernelEmitter::emitSend(warp::SendOp op) {
                  arith::XOrIOp::create(b, phase, i32(1)));
     Value full = ringBarrier(ring, stage, i32(part), /*full=*/true);
     asmVoid("mbarrier.arrive.expect_tx.shared::cta.b64 _, [$0], $1;",
-            "r,r,~{memory}", {full, i32(partBytes)});
+            "r,r,~{memory}", {full, i32(partBytes + type.getValueBytes())});
     Value first = arith::AddIOp::create(b, row, i32(part * slot.getPartRows()));
     copyBox(view, map, arith::AddIOp::create(b, base, i32(part * partBytes)),
             full,
             {first, toI32(scalar(op.getHead())), toI32(scalar(op.getBatch()))},
             slot.getShape()[1] / 64, slot.getPartRows() * 128,
             slot.getParts() > 1 ? kReadOnce : kReadAgain);
+    if (op.getValues())
+      copyValues(op, full);
   }
-  return success();
 }
 
+Value KernelEmitter::valuesAddress(warp::RingOp ring, Value stage) {
+  auto type = ring.getRing().getType();
+  return sharedAt(*ring.getOffset() + type.getSlotBytes() * type.getDepth(),
+                  arith::MulIOp::create(b, stage, i32(type.getValueBytes())));
+}
+
+// One run of bytes, which counts for the slot's barrier.
+void KernelEmitter::copyValues(warp::SendOp op, Value barrier) {
+  auto ring = op.getRing().getDefiningOp<warp::RingOp>();
+  const View &view = views[op.getValues()];
+  Value start = headOffset(view, scalar(op.getBatch()), scalar(op.getHead()));
+  Value from = elementAddress(
+      view, arith::AddIOp::create(b, start, wide(toI32(scalar(op.getRow())))));
+  asmVoid("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes "
+          "[$0], [$1], $2, [$3];",
+          "r,l,r,r,~{memory}",
+          {valuesAddress(ring, scalar(op.getStage())), from,
+           i32(ring.getRing().getType().getValueBytes()), barrier});
+}
+
+// The lane's pairs of columns: the same for all quads and warps.
+void KernelEmitter::emitReadValues(warp::ReadValuesOp op) {
+  auto ring =
+      warp::getReceive(op.getBuffer()).getRing().getDefiningOp<warp::RingOp>();
+  if (isShortOfRegisters())
+    readLane();
+  Value pair = arith::ShLIOp::create(
+      b, arith::AndIOp::create(b, lane, i32(3)), i32(3));
+  Value address = arith::AddIOp::create(
+      b, valuesAddress(ring, stageOf(op.getBuffer(), ring)), pair);
+  Registers out;
+  for (int64_t i = 0; i < ring.getRing().getType().getValues() / 8; ++i)
+    out.append(asmMany({b.getF32Type(), b.getF32Type()},
+                       fmt::format("ld.shared.v2.f32 {{$0, $1}}, [$2 + {}];",
+                                   i * 32),
+                       "=f,=f,r,~{memory}", address));
+  fragments[op.getFragment()] = out;
+}
+
+// The reducer reads the parts of all groups.
 LogicalResult KernelEmitter::emitReceive(warp::ReceiveOp op) {
   auto ring = op.getRing().getDefiningOp<warp::RingOp>();
   if (!op.getStage())
     return op.emitOpError("has no stage; run 'warp-assign-stages' first");
   Value stage = scalar(op.getStage());
-  awaitBarrier(ringBarrier(ring, stage, group, /*full=*/true),
-               scalar(op.getPhase()));
   auto type = ring.getRing().getType();
+  for (int64_t part = 0; part < (isReducer ? type.getParts() : 1); ++part)
+    awaitBarrier(ringBarrier(ring, stage, isReducer ? i32(part) : group,
+                             /*full=*/true),
+                 scalar(op.getPhase()));
   buffers[op.getBuffer()] =
       sharedAt(*ring.getOffset(),
                arith::MulIOp::create(b, stage, i32(type.getSlotBytes())));
   return success();
+}
+
+LogicalResult KernelEmitter::emitAcquire(warp::AcquireOp op) {
+  auto ring = op.getRing().getDefiningOp<warp::RingOp>();
+  if (!op.getStage())
+    return op.emitOpError("has no stage; run 'warp-assign-stages' first");
+  Value stage = scalar(op.getStage());
+  awaitBarrier(ringBarrier(ring, stage, group, /*full=*/false),
+               arith::XOrIOp::create(b, scalar(op.getPhase()), i32(1)));
+  buffers[op.getBuffer()] = sharedAt(
+      *ring.getOffset(),
+      arith::MulIOp::create(b, stage,
+                            i32(ring.getRing().getType().getSlotBytes())));
+  return success();
+}
+
+// What each lane wrote is shown to the tensor cores before its warp arrives.
+void KernelEmitter::emitCommit(warp::CommitOp op) {
+  auto acquire = op.getBuffer().getDefiningOp<warp::AcquireOp>();
+  auto ring = acquire.getRing().getDefiningOp<warp::RingOp>();
+  showToCopies();
+  meetWarp();
+  arriveOnce(
+      ringBarrier(ring, scalar(acquire.getStage()), group, /*full=*/true));
 }
 
 LogicalResult KernelEmitter::emitSkip(warp::SkipOp op) {
@@ -141,9 +224,22 @@ void KernelEmitter::emitClearRows(warp::ClearRowsOp op) {
   });
 }
 
+// The stage of a received slot; of one that a loop carries, from its address.
+Value KernelEmitter::stageOf(Value buffer, warp::RingOp ring) {
+  if (auto receive = buffer.getDefiningOp<warp::ReceiveOp>())
+    return scalar(receive.getStage());
+  Value offset =
+      arith::SubIOp::create(b, buffers[buffer], sharedAt(*ring.getOffset()));
+  return arith::DivUIOp::create(b, offset,
+                                i32(ring.getRing().getType().getSlotBytes()));
+}
+
 void KernelEmitter::emitRelease(warp::ReleaseOp op) {
-  auto receive = op.getBuffer().getDefiningOp<warp::ReceiveOp>();
-  auto ring = receive.getRing().getDefiningOp<warp::RingOp>();
-  arriveOnce(
-      ringBarrier(ring, scalar(receive.getStage()), group, /*full=*/false));
+  auto ring =
+      warp::getReceive(op.getBuffer()).getRing().getDefiningOp<warp::RingOp>();
+  Value stage = stageOf(op.getBuffer(), ring);
+  int64_t parts = isReducer ? ring.getRing().getType().getParts() : 1;
+  for (int64_t part = 0; part < parts; ++part)
+    arriveOnce(ringBarrier(ring, stage, isReducer ? i32(part) : group,
+                           /*full=*/false));
 }

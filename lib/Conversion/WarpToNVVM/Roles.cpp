@@ -1,9 +1,30 @@
 // convert-warp-to-nvvm, kernels with roles: barriers are set up, and the warps
-// part into the producer's one thread and the consumers.
+// part into the producer's one thread, or the reducer, and the consumers.
 #include "KernelEmitter.h"
 
 using namespace mlir;
 using namespace flashc;
+
+/// Arrivals that fill, and empty, a part of a ring's slot. Who writes and who
+/// reads it, its uses say.
+static std::pair<int64_t, int64_t> countArrivals(warp::RingOp ring,
+                                                 int64_t warps) {
+  int64_t ofGroups = warps / ring.getRing().getType().getParts();
+  int64_t full = 1, empty = 0;
+  bool isReadByGroups = false, isReadByReducer = false;
+  for (Operation *user : ring->getUsers()) {
+    if (isa<warp::AcquireOp>(user))
+      full = ofGroups;
+    if (isa<warp::ReceiveOp, warp::SkipOp>(user))
+      (user->getParentOfType<warp::RoleOp>().getKind() ==
+               warp::RoleKind::Reducer
+           ? isReadByReducer
+           : isReadByGroups) = true;
+  }
+  empty += isReadByGroups ? ofGroups : 0;
+  empty += isReadByReducer ? 4 : 0;
+  return {full, std::max<int64_t>(empty, 1)};
+}
 
 // One thread: all barriers, before anyone waits on them.
 void KernelEmitter::initBarriers() {
@@ -16,13 +37,13 @@ void KernelEmitter::initBarriers() {
   kernel.walk([&](warp::RingOp ring) {
     auto type = ring.getRing().getType();
     int64_t slots = type.getDepth() * type.getParts();
-    int64_t readers = kernel.getWarps() / type.getParts();
+    auto [full, empty] = countArrivals(ring, kernel.getWarps());
     for (int64_t i = 0; i < slots; ++i) {
-      init(*ring.getBarriers() + 8 * i, 1);
-      init(*ring.getBarriers() + 8 * (slots + i), readers);
+      init(*ring.getBarriers() + 8 * i, full);
+      init(*ring.getBarriers() + 8 * (slots + i), empty);
     }
   });
-  for (int64_t i = 0; i < kQueueSlots; ++i) {
+  for (int64_t i = 0; kernel.isPersistent() && i < kQueueSlots; ++i) {
     init(*kernel.getQueue() + 8 * i, 1);
     init(*kernel.getQueue() + 8 * (kQueueSlots + i), 32 * kernel.getWarps());
   }
@@ -36,13 +57,19 @@ static LogicalResult checkRoles(warp::KernelOp kernel, warp::RoleOp producer,
     return kernel.emitOpError(
         "has groups, so it has a producer and a consumer, "
         "but one is missing; add both roles");
-  if (!kernel.getQueue())
+  if (kernel.isPersistent() && !kernel.getQueue())
     return kernel.emitOpError("has no place for its queue of tiles; run "
                               "'warp-allocate-shared' first");
   for (auto ring : kernel.getOps<warp::RingOp>())
     if (!ring.getOffset() || !ring.getBarriers())
       return ring.emitOpError("has no place for its slots or barriers; run "
                               "'warp-allocate-shared' first");
+  for (auto room : kernel.getOps<warp::StagingOp>())
+    if (!room.getOffset())
+      return room.emitOpError("has no place for its slots; run "
+                              "'warp-allocate-shared' first");
+  if (!kernel.isPersistent())
+    return success();
   auto isTensor = [](Type type) {
     auto view = dyn_cast<MemRefType>(type);
     return view && view.getRank() == 4;
@@ -56,9 +83,10 @@ static LogicalResult checkRoles(warp::KernelOp kernel, warp::RoleOp producer,
 }
 
 LogicalResult KernelEmitter::emitRoles() {
-  warp::RoleOp producer, consumer;
+  warp::RoleOp producer = warp::getLoadingRole(kernel), consumer;
   for (auto role : kernel.getOps<warp::RoleOp>())
-    (role.getKind() == warp::RoleKind::Producer ? producer : consumer) = role;
+    if (role != producer)
+      consumer = role;
   if (failed(checkRoles(kernel, producer, consumer)))
     return failure();
   for (Operation &op : kernel.getBody().front())
@@ -83,8 +111,30 @@ LogicalResult KernelEmitter::emitRoles() {
   Value isLoading =
       arith::CmpIOp::create(b, arith::CmpIPredicate::ult, warp, i32(4));
   LLVM::CondBrOp::create(b, isLoading, loading, computing);
-  return success(succeeded(emitProducer(producer, loading)) &&
+  bool reduces = producer.getKind() == warp::RoleKind::Reducer;
+  return success(succeeded(reduces ? emitReducer(producer, loading, warp)
+                                   : emitProducer(producer, loading)) &&
                  succeeded(emitConsumer(consumer, computing, warp)));
+}
+
+// A warpgroup like those that compute, whose first thread sends.
+LogicalResult KernelEmitter::emitReducer(warp::RoleOp role, Block *block,
+                                         Value warp) {
+  b.setInsertionPointToEnd(block);
+  asmVoid(
+      fmt::format("setmaxnreg.dec.sync.aligned.u32 {};", role.getRegisters()),
+      "", {});
+  warpId = warp;
+  isReducer = true;
+  beginSegment();
+  Value outside = lane;
+  if (failed(emitBlock(role.getBody().front())))
+    return failure();
+  awaitEmitted();
+  LLVM::BrOp::create(b, exit);
+  isReducer = false;
+  lane = outside;
+  return success();
 }
 
 // One thread of the loading warpgroup works; the others are there to give

@@ -28,7 +28,7 @@ static Value loadIf(ImplicitLocOpBuilder &b, Value address, Value inside) {
 void KernelEmitter::emitLoadValues(warp::LoadValuesOp op) {
   const View &view = views[op.getView()];
   auto type = cast<warp::FragmentType>(op.getFragment().getType());
-  FragmentLayout layout(type, kernel.getWarps());
+  FragmentLayout layout(type, warps());
   Value row = toI32(scalar(op.getRow())), end = view.sizes[2];
   Value start = headOffset(view, scalar(op.getBatch()), scalar(op.getHead()));
   auto address = [&](Value element) {
@@ -94,7 +94,7 @@ void KernelEmitter::emitLoadValues(warp::LoadValuesOp op) {
 void KernelEmitter::forEachRow(const View &view, warp::FragmentType type,
                                Value batch, Value head, Value row,
                                llvm::function_ref<void(const SumRow &)> each) {
-  FragmentLayout layout(type, kernel.getWarps());
+  FragmentLayout layout(type, warps());
   Value firstRow = rowOrigin(row, type);
   Value zero = arith::ConstantIndexOp::create(b, 0);
   Value firstColumn = columnOrigin(zero, type);
@@ -115,9 +115,11 @@ void KernelEmitter::forEachRow(const View &view, warp::FragmentType type,
 
 // Where columns beyond the view's head dim are padding, each is asked for.
 void KernelEmitter::emitLoadSums(warp::LoadSumsOp op) {
+  if (op.getPacked())
+    return loadPackedSums(op);
   const View &view = views[op.getView()];
   auto type = cast<warp::FragmentType>(op.getFragment().getType());
-  FragmentLayout layout(type, kernel.getWarps());
+  FragmentLayout layout(type, warps());
   int64_t columns = view.type.getShape()[3], padded = type.getShape()[1];
   Registers out(layout.registers(/*packed=*/false));
   forEachRow(view, type, op.getBatch(), op.getHead(), op.getRow(),
@@ -142,7 +144,7 @@ void KernelEmitter::addInMemory(Value address, int64_t offset, Value value) {
 void KernelEmitter::emitAddSums(warp::AddSumsOp op) {
   const View &view = views[op.getView()];
   auto type = cast<warp::FragmentType>(op.getFragment().getType());
-  FragmentLayout layout(type, kernel.getWarps());
+  FragmentLayout layout(type, warps());
   int64_t columns = view.type.getShape()[3], padded = type.getShape()[1];
   Registers registers = fragments[op.getFragment()];
   Value yes = arith::ConstantOp::create(b, b.getBoolAttr(true));

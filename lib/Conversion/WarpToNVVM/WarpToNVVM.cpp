@@ -45,7 +45,7 @@ LLVM::LLVMFuncOp KernelEmitter::createFunction() {
     appendParameterTypes(cast<MemRefType>(type), parameters);
   size_t firstMap = parameters.size();
   parameters.append(mapList.size(), LLVM::LLVMPointerType::get(context));
-  if (kernel.getGroups()) // the counter of tiles
+  if (kernel.isPersistent()) // the counter of tiles
     parameters.push_back(LLVM::LLVMPointerType::get(context, kGlobalSpace));
   auto type =
       LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(context), parameters);
@@ -102,7 +102,7 @@ void KernelEmitter::bindArguments(LLVM::LLVMFuncOp func) {
   }
   for (size_t i = 0; i < mapList.size(); ++i)
     tensorMaps.push_back(entry->getArgument(next++));
-  if (kernel.getGroups())
+  if (kernel.isPersistent())
     counter = entry->getArgument(next++);
 }
 
@@ -180,12 +180,22 @@ LogicalResult KernelEmitter::emitOp(Operation *op) {
     return success();
   };
   return TypeSwitch<Operation *, LogicalResult>(op)
-      .Case<warp::ReturnOp, warp::EndTileOp, scf::YieldOp, warp::RingOp>(
-          [](auto) { return success(); })
+      .Case<warp::ReturnOp, warp::EndTileOp, scf::YieldOp, warp::RingOp,
+            warp::StagingOp>([](auto) { return success(); })
       .Case([&](warp::TilesOp op) { return emitTiles(op); })
       .Case([&](warp::SendOp op) { return emitSend(op); })
       .Case([&](warp::ReceiveOp op) { return emitReceive(op); })
       .Case([&](warp::SkipOp op) { return emitSkip(op); })
+      .Case([&](warp::AcquireOp op) { return emitAcquire(op); })
+      .Case([&](warp::CommitOp op) { return done([&] { emitCommit(op); }); })
+      .Case([&](warp::ReadValuesOp op) {
+        return done([&] { emitReadValues(op); });
+      })
+      .Case([&](warp::StageSumsOp op) {
+        return done([&] { emitStageSums(op); });
+      })
+      .Case(
+          [&](warp::SendSumsOp op) { return done([&] { emitSendSums(op); }); })
       .Case([&](warp::ReleaseOp op) { return done([&] { emitRelease(op); }); })
       .Case([&](warp::AdvanceOp op) { return done([&] { emitAdvance(op); }); })
       .Case([&](warp::WgmmaOp op) { return done([&] { emitWgmma(op); }); })
@@ -252,10 +262,14 @@ LogicalResult KernelEmitter::emitOp(Operation *op) {
       .Default([&](Operation *op) { return emitScalar(op, scalars); });
 }
 
-// What a value of the level is on the machine: a fragment its registers,
-// anything else itself.
+// What a value of the level is on the machine: a fragment its registers, a
+// buffer its shared address, anything else itself.
 static void appendRegisterTypes(Type type, int64_t warps,
                                 SmallVectorImpl<Type> &out) {
+  if (isa<warp::BufferType>(type)) {
+    out.push_back(IntegerType::get(type.getContext(), 32));
+    return;
+  }
   auto fragment = dyn_cast<warp::FragmentType>(type);
   if (!fragment) {
     out.push_back(type);
@@ -270,6 +284,8 @@ static void appendRegisterTypes(Type type, int64_t warps,
 void KernelEmitter::appendRegisters(Value value, Registers &out) {
   if (auto it = fragments.find(value); it != fragments.end())
     out.append(it->second);
+  else if (isa<warp::BufferType>(value.getType()))
+    out.push_back(buffers[value]);
   else
     out.push_back(scalar(value));
 }
@@ -278,11 +294,13 @@ void KernelEmitter::bindRegisters(ValueRange values, ValueRange registers) {
   size_t next = 0;
   for (Value value : values) {
     SmallVector<Type> types;
-    appendRegisterTypes(value.getType(), kernel.getWarps(), types);
+    appendRegisterTypes(value.getType(), warps(), types);
     ValueRange part = registers.slice(next, types.size());
     next += types.size();
     if (isa<warp::FragmentType>(value.getType()))
       fragments[value] = Registers(part);
+    else if (isa<warp::BufferType>(value.getType()))
+      buffers[value] = part.front();
     else
       scalars.map(value, part.front());
   }
@@ -321,21 +339,57 @@ LogicalResult KernelEmitter::emitFor(scf::ForOp op) {
   bindRegisters(op.getResults(), loop.getResults());
   if (isa<warp::TilesOp>(op->getParentOp()) && !isProducer)
     return remakeTile(op);
+  if (isa<warp::RoleOp>(op->getParentOp()) && !isProducer) {
+    remakeLane();
+    return remakeScalars(op);
+  }
   if (!isOutermost)
     return success();
   startSegment();
   return remakeScalars(op);
 }
 
+// Beside a reducer, all registers of a group are sums and tiles.
+bool KernelEmitter::isShortOfRegisters() {
+  return !isProducer && !kernel.isPersistent() && kernel.getGroups();
+}
+
+// A branch that is seldom taken there makes its coordinates and its place
+// again, so that these do not live through the loop around it.
+LogicalResult KernelEmitter::emitBranch(Block &from, Block *to) {
+  auto loop = from.getParentOp()->getParentOfType<scf::ForOp>();
+  if (!isShortOfRegisters() || !loop || from.getOps<warp::MapOp>().empty())
+    return emitBody(from, to);
+  OpBuilder::InsertionGuard guard(b);
+  if (to->mightHaveTerminator())
+    to->getTerminator()->erase();
+  b.setInsertionPointToEnd(to);
+  auto outside =
+      std::tuple(scalars, lane, entryEnd, std::move(entryValues));
+  entryValues.clear();
+  readLane();
+  if (failed(remakeScalars(loop)))
+    return failure();
+  entryEnd = i32(0).getDefiningOp();
+  LogicalResult result = emitBlock(from);
+  Registers yielded;
+  for (Value value : from.getTerminator()->getOperands())
+    appendRegisters(value, yielded);
+  scf::YieldOp::create(b, yielded);
+  std::tie(scalars, lane, entryEnd, entryValues) = std::move(outside);
+  return result;
+}
+
 LogicalResult KernelEmitter::emitIf(scf::IfOp op) {
   SmallVector<Type> types;
   for (Type type : op.getResultTypes())
-    appendRegisterTypes(type, kernel.getWarps(), types);
+    appendRegisterTypes(type, warps(), types);
   auto branch = scf::IfOp::create(b, types, scalar(op.getCondition()),
                                   /*addThenBlock=*/true,
                                   /*addElseBlock=*/op.elseBlock() != nullptr);
-  if (failed(emitBody(*op.thenBlock(), branch.thenBlock())) ||
-      (op.elseBlock() && failed(emitBody(*op.elseBlock(), branch.elseBlock()))))
+  if (failed(emitBranch(*op.thenBlock(), branch.thenBlock())) ||
+      (op.elseBlock() &&
+       failed(emitBranch(*op.elseBlock(), branch.elseBlock()))))
     return failure();
   bindRegisters(op.getResults(), branch.getResults());
   return success();

@@ -54,15 +54,20 @@ void KernelEmitter::emitWgmma(warp::WgmmaOp op) {
 
   // B^T is stored by rows of N (K-major), B by rows of K (MN-major), where the
   // segments of N stand `leading` bytes apart.
-  uint64_t leading = transposeB ? 16 : rhs.getShape()[0] * 128;
+  uint64_t leading = transposeB ? 16 : rhs.getPartRows() * 128;
   Value descB = descriptor(buffers[op.getRhs()], leading);
   SmallVector<Value> operands(acc.begin(), acc.end());
   std::string constraints = repeat("=f,", outputs);
   for (size_t i = 0; i < acc.size(); ++i)
     constraints += fmt::format("{},", i);
   size_t lhsAt = outputs + operands.size();
+  SmallVector<int64_t, 2> origin(2, 0);
+  if (auto at = op.getOrigin())
+    origin.assign(at->begin(), at->end());
   if (lhsBuffer) {
-    operands.push_back(descriptor(partAddress(op.getLhs()), 16));
+    operands.push_back(descriptor(isReducer ? buffers[op.getLhs()]
+                                            : partAddress(op.getLhs()),
+                                  16));
     constraints += "l,";
   } else {
     Registers registers = fragments[op.getLhs()];
@@ -78,15 +83,23 @@ void KernelEmitter::emitWgmma(warp::WgmmaOp op) {
   std::string text = "{\n.reg .b64 da, db;\nwgmma.fence.sync.aligned;\n";
   for (int64_t k = 0; k < op.getDepth() / 16; ++k) {
     // In units of 16 bytes: a step of K is 32 bytes inside a segment of 128, or
-    // 16 rows of 128.
+    // 16 rows of 128, and the rows of a tile's parts stand apart.
     int64_t inSegment = k % 4 * 2, segment = k / 4;
-    int64_t stepB =
-        transposeB ? segment * rhs.getShape()[0] * 8 + inSegment : k * 128;
+    auto rowStep = [&](warp::BufferType type, int64_t column) {
+      int64_t perPart = type.getPartRows() / 16;
+      return k / perPart * (type.getBytes() / type.getParts() / 16) +
+             k % perPart * 128 + column / 64 * type.getPartRows() * 8;
+    };
+    int64_t stepB = transposeB
+                        ? segment * rhs.getShape()[0] * 8 + inSegment
+                        : rowStep(rhs, origin[1]);
     text += fmt::format("add.s64 db, ${}, {};\n", rhsAt, stepB);
     std::string a;
     if (lhsBuffer) {
-      text += fmt::format("add.s64 da, ${}, {};\n", lhsAt,
-                          segment * lhsBuffer.getPartRows() * 8 + inSegment);
+      int64_t stepA = op.getTransposeA()
+                          ? rowStep(lhsBuffer, origin[0])
+                          : segment * lhsBuffer.getPartRows() * 8 + inSegment;
+      text += fmt::format("add.s64 da, ${}, {};\n", lhsAt, stepA);
       a = "da";
     } else {
       a = registerList(lhsAt + 4 * k, 4);
@@ -95,7 +108,10 @@ void KernelEmitter::emitWgmma(warp::WgmmaOp op) {
     text += fmt::format("wgmma.mma_async.sync.aligned.m64n{}k16.f32.{}.{} {}, "
                         "{}, db, {}, 1, 1{}{};\n",
                         n, type.str(), type.str(), list, a, adds ? 1 : 0,
-                        lhsBuffer ? ", 0" : "", transposeB ? ", 0" : ", 1");
+                        !lhsBuffer           ? ""
+                        : op.getTransposeA() ? ", 1"
+                                             : ", 0",
+                        transposeB ? ", 0" : ", 1");
   }
   text += "wgmma.commit_group.sync.aligned;\n}";
   fragments[op.getResult()] = asmMany(

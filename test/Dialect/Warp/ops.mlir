@@ -213,6 +213,47 @@ warp.kernel @one_group(%q: !rows) attributes {q_block = 64 : i64, warps = 4 : i6
   warp.return
 }
 
+// CHECK-LABEL: warp.kernel @reducer(
+warp.kernel @reducer(%view: !rows, %sums: memref<?x?x?x128xf32, strided<[?, ?, ?, 1], offset: ?>>, %b: index, %h: index, %row: index)
+    attributes {q_block = 128 : i64, warps = 8 : i64, groups = 2 : i64} {
+  // CHECK: %[[DSR:.+]] = warp.ring : !warp.ring<128x64xf16, 64, depth = 2, parts = 2>
+  %dsr = warp.ring : !warp.ring<128x64xf16, 64, depth = 2, parts = 2>
+  // CHECK: warp.ring : !warp.ring<64x128xf16, 64, depth = 2, values = 64>
+  %qr = warp.ring : !warp.ring<64x128xf16, 64, depth = 2, values = 64>
+  // CHECK: %[[ROOM:.+]] = warp.staging offset(196608) : !warp.staging<64x64xf32, depth = 2>
+  %room = warp.staging offset(196608) : !warp.staging<64x64xf32, depth = 2>
+  %stage = arith.constant 0 : i32
+  %phase = arith.constant 0 : i32
+  // CHECK: warp.role reducer registers(72) {
+  warp.role reducer registers(72) {
+    %keys = warp.receive %dsr : !warp.ring<128x64xf16, 64, depth = 2, parts = 2> -> !warp.buffer<128x64xf16, 64, parts = 2>
+    // CHECK: %[[DQ:.+]] = warp.wgmma %{{.+}}, %{{.+}} transpose_a depth(128) origin([0, 0]) :
+    %dq = warp.wgmma %keys, %keys transpose_a depth(128) origin([0, 0]) : !warp.buffer<128x64xf16, 64, parts = 2>, !warp.buffer<128x64xf16, 64, parts = 2> -> !warp.fragment<64x64xf32>
+    // CHECK: warp.stage_sums %[[DQ]] to %[[ROOM]] slot(0) :
+    warp.stage_sums %dq to %room slot(0) : !warp.fragment<64x64xf32>, !warp.staging<64x64xf32, depth = 2>
+    // CHECK: warp.send_sums %[[ROOM]] slot(0) to %{{.+}}[%{{.+}}, %{{.+}}, %{{.+}}] columns(0, 64) :
+    warp.send_sums %room slot(0) to %sums[%b, %h, %row] columns(0, 64) : !warp.staging<64x64xf32, depth = 2>, memref<?x?x?x128xf32, strided<[?, ?, ?, 1], offset: ?>>
+  }
+  warp.role consumer registers(216) {
+    // CHECK: warp.read_values %{{.+}} : !warp.buffer<64x128xf16, 64> -> !warp.fragment<1x64xf32, of 128>
+    %rows = warp.receive %qr : !warp.ring<64x128xf16, 64, depth = 2, values = 64> -> !warp.buffer<64x128xf16, 64>
+    %lse = warp.read_values %rows : !warp.buffer<64x128xf16, 64> -> !warp.fragment<1x64xf32, of 128>
+    // CHECK: %[[DS:.+]] = warp.acquire %[[DSR]] at(%{{.+}}, %{{.+}}) : !warp.ring<128x64xf16, 64, depth = 2, parts = 2> ->
+    %ds = warp.acquire %dsr at(%stage, %phase) : !warp.ring<128x64xf16, 64, depth = 2, parts = 2> -> !warp.buffer<128x64xf16, 64, parts = 2>
+    // CHECK: warp.commit %[[DS]] : !warp.buffer<128x64xf16, 64, parts = 2>
+    warp.commit %ds : !warp.buffer<128x64xf16, 64, parts = 2>
+  }
+  warp.return
+}
+
+// CHECK-LABEL: warp.kernel @packed_sums(
+warp.kernel @packed_sums(%sums: memref<?x?x?x64xf32, strided<[?, ?, ?, 1], offset: ?>>) attributes {q_block = 64 : i64, warps = 4 : i64} {
+  %b, %h, %row = warp.program
+  // CHECK: warp.load_sums %{{.+}}[%{{.+}}, %{{.+}}, %{{.+}}] packed :
+  %sum = warp.load_sums %sums[%b, %h, %row] packed : memref<?x?x?x64xf32, strided<[?, ?, ?, 1], offset: ?>> -> !warp.fragment<64x64xf32>
+  warp.return
+}
+
 // CHECK-LABEL: func.func @fetches(
 func.func @fetches(%view: !rows, %b: index, %h: index, %row: index, %limit: index, %zero: !warp.fragment<128x16xf32>,
                    %p: !warp.fragment<128x16xf16>, %acc: !warp.fragment<128x128xf32>) {

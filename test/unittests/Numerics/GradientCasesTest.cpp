@@ -24,6 +24,17 @@ static void runCases(llvm::StringRef prefix, size_t atLeast) {
   CHECK(count >= atLeast);
 }
 
+// The order of a warpgroup's products, as the tile level has it.
+TEST_CASE("roles backward: lengths, masks and groups of heads") {
+  GradientHarness harness;
+  for (const GradientCase &test : roleCases()) {
+    std::string wrong = harness.runAndJudge(test);
+    if (!wrong.empty())
+      FAIL_CHECK(wrong);
+  }
+  CHECK(harness.programCount() >= 18);
+}
+
 TEST_CASE("cpu backward case 1: rows without a visible key") {
   runCases("case 1:", 6);
 }

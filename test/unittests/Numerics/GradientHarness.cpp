@@ -5,9 +5,27 @@
 #include "cases/CaseModule.h"
 #include "flashc/Compiler/Compiler.h"
 
+#include "mlir/Pass/PassManager.h"
+
 using namespace flashc;
 using namespace flashc::test;
 using namespace flashc::reference;
+
+/// The tile level's kernels for the chip of a schedule, taken to this machine.
+static llvm::Expected<CpuProgram> toHost(mlir::ModuleOp module,
+                                         const CompileOptions &options) {
+  llvm::Expected<Lowering> tile = lowerTo(module, options, Stage::Tile);
+  if (!tile)
+    return tile.takeError();
+  PipelineOptions pipeline;
+  pipeline.arch = "cpu";
+  pipeline.vectorBits = hostVectorBits();
+  mlir::PassManager manager(tile->module->getContext());
+  buildCPUPipeline(manager, pipeline);
+  if (failed(manager.run(*tile->module)))
+    return llvm::createStringError("tile-to-cpu failed");
+  return CpuProgram::create(*tile->module, *tile->program);
+}
 
 static llvm::Expected<CpuProgram> compile(const GradientCase &test,
                                           const std::string &tiles) {
@@ -16,6 +34,10 @@ static llvm::Expected<CpuProgram> compile(const GradientCase &test,
   if (!module)
     return module.takeError();
   CompileOptions options = optionsOf(test);
+  if (!test.schedule.empty()) {
+    options.arch = "sm_90a";
+    return toHost(**module, options);
+  }
   options.arch = "cpu";
   options.vectorBits = hostVectorBits();
   options.tiles = tiles;

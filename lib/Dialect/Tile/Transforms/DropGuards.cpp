@@ -1,7 +1,7 @@
 //===- DropGuards.cpp - tile-drop-guards ----------------------------------===//
 //
-// After tile-stream-loads. In: kernels with `guarded` products. Out: the same
-// without, where warps have roles; the one place that says so.
+// After tile-stream-loads. In: kernels with `guarded` products and gradients.
+// Out: the same without, where warps have roles; the one place that says so.
 //
 //===----------------------------------------------------------------------===//
 #include "Rescale.h"
@@ -18,9 +18,13 @@ namespace {
 struct TileDropGuards : impl::TileDropGuardsBase<TileDropGuards> {
   using Base::Base;
   void runOnOperation() override {
-    getOperation()->walk([](DotOp dot) {
-      if (getRoles(dot))
+    getOperation()->walk([](Operation *op) {
+      if (!getRoles(op))
+        return;
+      if (auto dot = dyn_cast<DotOp>(op))
         dot.setGuarded(false);
+      else if (auto gradient = dyn_cast<ProbsGradientOp>(op))
+        gradient.setGuarded(false);
     });
   }
 };

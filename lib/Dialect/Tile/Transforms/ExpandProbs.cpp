@@ -80,25 +80,43 @@ bool startAtDelta(PatternRewriter &rewriter, Value gradient, Value delta) {
   return true;
 }
 
+/// The 16-bit tile that `probs` widens, if it does nothing else: then each
+/// element is widened where it is used, which takes no registers for the rest.
+Value findRounded(Value probs) {
+  auto map = probs.getDefiningOp<MapOp>();
+  if (!map || map.getInputs().size() != 1 || !map.getOrigin().empty() ||
+      map.getResults().size() != 1)
+    return {};
+  Block &body = map.getBody().front();
+  auto wide = body.getTerminator()->getOperand(0).getDefiningOp<arith::ExtFOp>();
+  return wide && wide.getIn() == body.getArgument(0) ? map.getInputs().front()
+                                                     : Value();
+}
+
 /// p * (dp - delta), and 0 where p is, if that is asked for.
 struct ExpandProbsGradient : OpRewritePattern<ProbsGradientOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(ProbsGradientOp op,
                                 PatternRewriter &rewriter) const override {
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
-    SmallVector<Value> inputs = {op.getProbs(), op.getGradient()};
+    Value rounded = findRounded(op.getProbs());
+    SmallVector<Value> inputs = {rounded ? rounded : op.getProbs(),
+                                 op.getGradient()};
     if (!startAtDelta(rewriter, op.getGradient(), op.getDelta()))
       inputs.push_back(op.getDelta());
     auto body = [&](ValueRange x) -> SmallVector<Value> {
       Value difference = x[1];
       if (inputs.size() == 3)
         difference = arith::SubFOp::create(b, difference, x[2]);
-      Value product = arith::MulFOp::create(b, x[0], difference);
+      Value p = x[0];
+      if (rounded)
+        p = arith::ExtFOp::create(b, b.getF32Type(), p);
+      Value product = arith::MulFOp::create(b, p, difference);
       if (!op.getGuarded())
         return {product};
       Value zero = buildF32(b, 0.0f);
       Value none =
-          arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, x[0], zero);
+          arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, p, zero);
       return {arith::SelectOp::create(b, none, zero, product)};
     };
     Value result = buildMap(b, op.getType(), inputs, {}, body)[0];

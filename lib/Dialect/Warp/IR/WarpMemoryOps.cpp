@@ -33,8 +33,20 @@ static LogicalResult verifySums(Operation *op, FragmentType fragment,
 }
 
 LogicalResult LoadSumsOp::verify() {
-  return verifySums(*this, getFragment().getType(),
-                    cast<MemRefType>(getView().getType()));
+  FragmentType fragment = getFragment().getType();
+  auto view = cast<MemRefType>(getView().getType());
+  if (failed(verifySums(*this, fragment, view)))
+    return failure();
+  auto kernel = getOperation()->getParentOfType<KernelOp>();
+  if (!getPacked() || (fragment.getShape()[0] == 64 &&
+                       fragment.getShape()[1] == view.getDimSize(3) && kernel &&
+                       kernel.getWarps() == 4))
+    return success();
+  return emitOpError("reads packed sums as four warps hold 64 whole rows, but "
+                     "the fragment is ")
+         << fragment << ", the view " << view << " and there are "
+         << (kernel ? int64_t(kernel.getWarps()) : 0)
+         << " warps; use blocks of 64 rows";
 }
 
 LogicalResult AddSumsOp::verify() {

@@ -55,6 +55,12 @@ static LogicalResult verifyGrid(KernelOp op, ArrayRef<int64_t> grid) {
   return success();
 }
 
+bool KernelOp::isPersistent() {
+  return llvm::any_of(getOps<RoleOp>(), [](RoleOp role) {
+    return !role.getBody().getOps<TilesOp>().empty();
+  });
+}
+
 LogicalResult KernelOp::verify() {
   if (!getResultTypes().empty())
     return emitOpError("writes its results to views, but it returns ")

@@ -13,10 +13,48 @@ static int64_t groupsOf(Operation *op) {
   return kernel ? kernel.getGroups().value_or(0) : 0;
 }
 
+namespace flashc::warp {
+ReceiveOp getReceive(Value buffer) {
+  while (true) {
+    if (auto receive = buffer.getDefiningOp<ReceiveOp>())
+      return receive;
+    if (auto alias = buffer.getDefiningOp<AliasOp>()) {
+      buffer = alias.getBuffer();
+    } else if (auto loop = buffer.getDefiningOp<scf::ForOp>()) {
+      buffer = loop.getInitArgs()[cast<OpResult>(buffer).getResultNumber()];
+    } else if (auto argument = dyn_cast<BlockArgument>(buffer)) {
+      auto loop = dyn_cast<scf::ForOp>(argument.getOwner()->getParentOp());
+      OpOperand *init = loop ? loop.getTiedLoopInit(argument) : nullptr;
+      if (!init)
+        return {};
+      buffer = init->get();
+    } else {
+      return {};
+    }
+  }
+}
+
+RoleOp getLoadingRole(KernelOp kernel) {
+  for (auto role : kernel.getOps<RoleOp>())
+    if (role.getKind() != RoleKind::Consumer)
+      return role;
+  return {};
+}
+} // namespace flashc::warp
+
+static bool isInReducer(Operation *op) {
+  auto role = op->getParentOfType<RoleOp>();
+  return role && role.getKind() == RoleKind::Reducer;
+}
+
 /// The role around an op of it; an error where there is none or the other.
-static LogicalResult verifyInRole(Operation *op, RoleKind kind) {
+/// With `mayReduce` the reducer does, too.
+static LogicalResult verifyInRole(Operation *op, RoleKind kind,
+                                  bool mayReduce = false) {
   auto role = op->getParentOfType<RoleOp>();
   if (role && role.getKind() == kind)
+    return success();
+  if (mayReduce && isInReducer(op))
     return success();
   return op->emitOpError("belongs into the ")
          << stringifyRoleKind(kind) << ", but it is in "
@@ -52,7 +90,7 @@ LogicalResult RoleOp::verify() {
     for (Value operand : op->getOperands()) {
       Operation *def = operand.getDefiningOp();
       bool isShared = isa<BlockArgument>(operand) ||
-                      isa_and_nonnull<RingOp, AllocOp>(def) ||
+                      isa_and_nonnull<RingOp, AllocOp, StagingOp>(def) ||
                       (def && def->hasTrait<OpTrait::ConstantLike>());
       if (outside(operand) && !isShared) {
         op->emitOpError("uses a value of other warps' registers, ")
@@ -70,19 +108,25 @@ LogicalResult RoleOp::verify() {
       return emitOpError("is the second ")
              << stringifyRoleKind(getKind())
              << " of its kernel, but there is one of each; join them";
-  if (getKind() == RoleKind::Producer)
+  if (getKind() == RoleKind::Reducer)
+    for (auto other : kernel.getOps<RoleOp>())
+      if (other.getKind() == RoleKind::Producer)
+        return emitOpError("loads what its kernel's groups read, but there is "
+                           "a producer, too; leave out one");
+  if (getKind() != RoleKind::Consumer)
     return success();
   // setmaxnreg moves registers inside the pool that the block was launched
   // with; asking for more waits forever.
   int64_t groups = *kernel.getGroups();
   int64_t launch = kRegisterFile / (128 * (groups + 1)) / 8 * 8;
   for (auto producer : kernel.getOps<RoleOp>()) {
-    if (producer.getKind() != RoleKind::Producer)
+    if (producer.getKind() == RoleKind::Consumer)
       continue;
     int64_t asked =
         int64_t(producer.getRegisters()) + groups * int64_t(registers);
     if (asked > (groups + 1) * launch)
-      return emitOpError("and the producer ask for ")
+      return emitOpError("and the ")
+             << stringifyRoleKind(producer.getKind()) << " ask for "
              << producer.getRegisters() << " + " << groups << " * " << registers
              << " = " << asked << " registers, but a block of " << groups + 1
              << " warpgroups is launched with " << groups + 1 << " * " << launch
@@ -161,20 +205,62 @@ LogicalResult SendOp::verify() {
            << view << " and a slot has " << ring.getShape()[1]
            << " columns; pad the ring to a multiple of 64 at or above a static "
               "head dim";
+  if (bool(getValues()) != (ring.getValues() > 0))
+    return emitOpError("brings the values that its ring has room for, but ")
+           << (getValues() ? "there is no room" : "there are none")
+           << "; give the ring 'values' or leave them out";
   if (failed(verifyMapped(*this, getView())) ||
       failed(verifyStage(*this, getStage(), getPhase())))
     return failure();
-  return verifyInRole(*this, RoleKind::Producer);
+  return verifyInRole(*this, RoleKind::Producer, /*mayReduce=*/true);
+}
+
+/// A slot of `ring`, named by an op of `role`.
+static LogicalResult verifySlot(Operation *op, RingType ring,
+                                BufferType buffer) {
+  BufferType slot = ring.getBufferType();
+  if (slot == buffer)
+    return success();
+  return op->emitOpError("names a slot of its ring, but a slot is ")
+         << slot << " and the result is " << buffer << "; use the slot's type";
 }
 
 LogicalResult ReceiveOp::verify() {
-  BufferType slot = getRing().getType().getBufferType();
-  if (slot != getBuffer().getType())
-    return emitOpError("names a slot of its ring, but a slot is ")
-           << slot << " and the result is " << getBuffer().getType()
-           << "; use the slot's type";
-  if (failed(verifyStage(*this, getStage(), getPhase())))
+  if (failed(verifySlot(*this, getRing().getType(), getBuffer().getType())) ||
+      failed(verifyStage(*this, getStage(), getPhase())))
     return failure();
+  return verifyInRole(*this, RoleKind::Consumer, /*mayReduce=*/true);
+}
+
+LogicalResult ReadValuesOp::verify() {
+  ReceiveOp receive = getReceive(getBuffer());
+  FragmentType type = getFragment().getType();
+  int64_t values = receive ? receive.getRing().getType().getValues() : 0;
+  if (values && type.isColumns() && type.getElementType().isF32() &&
+      type.getShape()[1] == values)
+    return verifyInRole(*this, RoleKind::Consumer);
+  return emitOpError("reads the values beside a received slot as column "
+                     "values, but there are ")
+         << values << " and the result is " << type
+         << "; receive the slot from a ring with as many 'values'";
+}
+
+LogicalResult AcquireOp::verify() {
+  RingType ring = getRing().getType();
+  if (failed(verifySlot(*this, ring, getBuffer().getType())) ||
+      failed(verifyStage(*this, getStage(), getPhase())))
+    return failure();
+  if (ring.getParts() != groupsOf(*this))
+    return emitOpError("names the group's own part of a slot, but the ring has ")
+           << ring.getParts() << " parts for " << groupsOf(*this)
+           << " groups; give it a part for each";
+  return verifyInRole(*this, RoleKind::Consumer);
+}
+
+LogicalResult CommitOp::verify() {
+  if (!getBuffer().getDefiningOp<AcquireOp>())
+    return emitOpError("hands over what 'warp.acquire' named, but the buffer "
+                       "comes from elsewhere; commit an acquired one");
   return verifyInRole(*this, RoleKind::Consumer);
 }
 
@@ -185,10 +271,10 @@ LogicalResult SkipOp::verify() {
 }
 
 LogicalResult ReleaseOp::verify() {
-  if (!getBuffer().getDefiningOp<ReceiveOp>())
+  if (!getReceive(getBuffer()) || getBuffer().getDefiningOp<AliasOp>())
     return emitOpError("gives back what 'warp.receive' named, but the buffer "
                        "comes from elsewhere; release a received one");
-  return verifyInRole(*this, RoleKind::Consumer);
+  return verifyInRole(*this, RoleKind::Consumer, /*mayReduce=*/true);
 }
 
 LogicalResult ClearRowsOp::verify() {
@@ -206,7 +292,8 @@ LogicalResult ClearRowsOp::verify() {
 LogicalResult WgmmaOp::verify() {
   BufferType rhs = getRhs().getType();
   FragmentType result = getResult().getType();
-  int64_t groups = groupsOf(*this), depth = getDepth();
+  bool reduces = isInReducer(*this);
+  int64_t groups = reduces ? 1 : groupsOf(*this), depth = getDepth();
   if (result.getRank() != 2 || !result.getElementType().isF32() ||
       result.getShape()[0] != 64 * groups || result.getShape()[1] > 256)
     return emitOpError("gives 64 rows of f32 a group and at most 256 columns, "
@@ -219,13 +306,33 @@ LogicalResult WgmmaOp::verify() {
            << "; use one type";
   auto buffer = dyn_cast<BufferType>(getLhs().getType());
   auto fragment = dyn_cast<FragmentType>(getLhs().getType());
+  bool transposeA = getTransposeA();
+  if ((transposeA || getOrigin()) &&
+      (!reduces || !transposeA || !buffer || getTransposeB()))
+    return emitOpError("transposes A, and has a part of the product as its "
+                       "result, in the reducer, with A in shared memory and B "
+                       "as it is; leave out transpose_a, origin or transpose_b");
+  SmallVector<int64_t> origin(2, 0);
+  if (auto at = getOrigin())
+    origin.assign(at->begin(), at->end());
+  if (origin.size() != 2 || origin[0] % 64 || origin[1] % 64 || origin[0] < 0 ||
+      origin[1] < 0)
+    return emitOpError("begins at a row and a column that are multiples of 64, "
+                       "but origin is [")
+           << origin << "]; use (0, 64) or the like";
   ArrayRef<int64_t> lhs = buffer ? buffer.getShape() : fragment.getShape();
   Type element = buffer ? buffer.getElementType() : fragment.getElementType();
   int64_t k = rhs.getShape()[getTransposeB() ? 1 : 0];
-  int64_t n = rhs.getShape()[getTransposeB() ? 0 : 1];
-  if (lhs.size() != 2 || lhs[0] != result.getShape()[0] || depth < 16 ||
-      depth % 16 || depth > lhs[1] || depth > k || result.getShape()[1] > n ||
-      element != rhs.getElementType())
+  int64_t n = rhs.getShape()[getTransposeB() ? 0 : 1] - origin[1];
+  bool fits = lhs.size() == 2;
+  if (fits) {
+    int64_t m = lhs[transposeA ? 1 : 0] - origin[0];
+    int64_t most = lhs[transposeA ? 0 : 1];
+    fits = transposeA ? m >= result.getShape()[0] : m == result.getShape()[0];
+    fits &= depth <= most;
+  }
+  if (!fits || depth < 16 || depth % 16 || depth > k ||
+      result.getShape()[1] > n || element != rhs.getElementType())
     return emitOpError("multiplies M x K by K x N into M x N in steps of 16, "
                        "but the operands are ")
            << getLhs().getType() << " and " << rhs << ", depth is " << depth
@@ -234,7 +341,7 @@ LogicalResult WgmmaOp::verify() {
     return emitOpError("reads tiles with segments of 64 (128-byte swizzle), "
                        "but the operands are ")
            << getLhs().getType() << " and " << rhs << "; use segments of 64";
-  return verifyInRole(*this, RoleKind::Consumer);
+  return verifyInRole(*this, RoleKind::Consumer, /*mayReduce=*/true);
 }
 
 LogicalResult SettleOp::verify() {
@@ -243,7 +350,51 @@ LogicalResult SettleOp::verify() {
                        "under way, but there are ")
            << getInputs().size() << " fragments and 'pending' is "
            << int64_t(getPending()) << "; run 'warp-place-settles'";
-  return verifyInRole(*this, RoleKind::Consumer);
+  return verifyInRole(*this, RoleKind::Consumer, /*mayReduce=*/true);
+}
+
+LogicalResult StagingOp::verify() {
+  if (!groupsOf(*this))
+    return emitOpError("belongs to a reducer, but the kernel has no 'groups'; "
+                       "use 'warp.add_sums'");
+  if (auto offset = getOffset();
+      offset && (int64_t(*offset) < 0 || int64_t(*offset) % 128))
+    return emitOpError("has its slots at a multiple of 128 bytes, but at ")
+           << int64_t(*offset) << "; run 'warp-allocate-shared'";
+  return success();
+}
+
+static LogicalResult verifyStaged(Operation *op, StagingType staging,
+                                  int64_t slot, int64_t columns) {
+  if (slot < 0 || slot >= staging.getDepth() || columns < 8 || columns % 8 ||
+      columns > staging.getShape()[1])
+    return op->emitOpError("moves columns in groups of 8 through a slot, but "
+                           "the room is ")
+           << staging << ", the slot " << slot << " and there are " << columns
+           << " columns; use a wider slot that is there";
+  return verifyInRole(op, RoleKind::Reducer);
+}
+
+LogicalResult StageSumsOp::verify() {
+  FragmentType fragment = getFragment().getType();
+  if (fragment.getRank() != 2 || fragment.getShape()[0] != 64 ||
+      !fragment.getElementType().isF32())
+    return emitOpError("stages 64 rows of f32, but the fragment is ")
+           << fragment << "; stage a product of the reducer";
+  return verifyStaged(*this, getStaging().getType(), getSlot(),
+                      fragment.getShape()[1]);
+}
+
+LogicalResult SendSumsOp::verify() {
+  auto view = cast<MemRefType>(getView().getType());
+  int64_t first = getFirst(), count = getCount();
+  if (!view.getElementType().isF32() || ShapedType::isDynamic(view.getDimSize(3)) ||
+      first < 0 || first % 8 || first + count > view.getDimSize(3))
+    return emitOpError("adds to whole groups of 8 columns of f32 sums, but the "
+                       "view is ")
+           << view << " and the columns are " << first << " to "
+           << first + count - 1 << "; choose columns that are there";
+  return verifyStaged(*this, getStaging().getType(), getSlot(), count);
 }
 
 LogicalResult EmitOp::verify() {

@@ -228,20 +228,28 @@ BufferType ChannelType::getBufferType() const {
                          getSegment());
 }
 
-// !warp.ring<176x128xf16, 64, depth = 2>, with `, parts = 2`
+// !warp.ring<176x128xf16, 64, depth = 2>, with `, parts = 2`, `, values = 64`
 Type RingType::parse(AsmParser &parser) {
   SmallVector<int64_t> shape;
   Type elementType;
-  int64_t segment, depth, parts = 1;
+  int64_t segment, depth, parts = 1, values = 0;
   llvm::SMLoc loc = parser.getCurrentLocation();
   if (parseShape(parser, shape, elementType) || parser.parseComma() ||
       parser.parseInteger(segment) || parser.parseComma() ||
       parser.parseKeyword("depth") || parser.parseEqual() ||
-      parser.parseInteger(depth) ||
-      parseOptionalNumber(parser, "parts", parts) || parser.parseGreater())
+      parser.parseInteger(depth))
+    return {};
+  while (succeeded(parser.parseOptionalComma())) {
+    bool isValues = succeeded(parser.parseOptionalKeyword("values"));
+    if ((!isValues && parser.parseKeyword("parts")) || parser.parseEqual() ||
+        parser.parseInteger(isValues ? values : parts))
+      return {};
+  }
+  if (parser.parseGreater())
     return {};
   return parser.getChecked<RingType>(loc, parser.getContext(), ArrayRef(shape),
-                                     elementType, segment, depth, parts);
+                                     elementType, segment, depth, parts,
+                                     values);
 }
 
 void RingType::print(AsmPrinter &p) const {
@@ -249,12 +257,19 @@ void RingType::print(AsmPrinter &p) const {
   p << ", " << getSegment() << ", depth = " << getDepth();
   if (getParts() != 1)
     p << ", parts = " << getParts();
+  if (getValues())
+    p << ", values = " << getValues();
   p << '>';
 }
 
 LogicalResult RingType::verify(EmitError emitError, ArrayRef<int64_t> shape,
                                Type elementType, int64_t segment, int64_t depth,
-                               int64_t parts) {
+                               int64_t parts, int64_t values) {
+  if (values < 0 || values % 8 || values > 256 || (values && parts != 1))
+    return emitError() << "ring has up to 256 values beside the rows of an "
+                          "undivided slot, in groups of 8, but this one has "
+                       << values << " and " << parts
+                       << " parts; round the values up";
   if (depth < 1 || depth > 64)
     return emitError() << "ring has 1 to 64 slots, but this one has depth "
                        << depth << "; use one of these";
@@ -272,4 +287,34 @@ LogicalResult RingType::verify(EmitError emitError, ArrayRef<int64_t> shape,
 BufferType RingType::getBufferType() const {
   return BufferType::get(getContext(), getShape(), getElementType(),
                          getSegment(), getParts());
+}
+
+// !warp.staging<64x64xf32, depth = 2>
+Type StagingType::parse(AsmParser &parser) {
+  SmallVector<int64_t> shape;
+  Type elementType;
+  int64_t depth;
+  llvm::SMLoc loc = parser.getCurrentLocation();
+  if (parseShape(parser, shape, elementType) || parser.parseComma() ||
+      parser.parseKeyword("depth") || parser.parseEqual() ||
+      parser.parseInteger(depth) || parser.parseGreater())
+    return {};
+  return parser.getChecked<StagingType>(loc, parser.getContext(),
+                                        ArrayRef(shape), elementType, depth);
+}
+
+void StagingType::print(AsmPrinter &p) const {
+  printShape(p, getShape(), getElementType());
+  p << ", depth = " << getDepth() << '>';
+}
+
+LogicalResult StagingType::verify(EmitError emitError, ArrayRef<int64_t> shape,
+                                  Type elementType, int64_t depth) {
+  if (shape.size() != 2 || shape[0] != 64 || shape[1] <= 0 || shape[1] % 8 ||
+      shape[1] > 256 || !elementType.isF32() || depth < 1 || depth > 8)
+    return emitError() << "staging has 1 to 8 slots for 64 rows of f32 in "
+                          "groups of 8 columns, but this one has "
+                       << depth << " of " << shape << " elements of "
+                       << elementType << "; round the columns up";
+  return success();
 }

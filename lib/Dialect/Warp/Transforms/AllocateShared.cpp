@@ -161,11 +161,15 @@ int64_t placeRings(KernelOp kernel) {
     else if (auto alloc = dyn_cast<AllocOp>(op))
       alloc.setOffsetAttr(
           place(alloc.getBuffer().getType().getBytes(), kSwizzle));
+    else if (auto staging = dyn_cast<StagingOp>(op))
+      staging.setOffsetAttr(
+          place(staging.getStaging().getType().getBytes(), kAlignment));
   });
   kernel.walk<WalkOrder::PreOrder>([&](RingOp ring) {
     ring.setBarriersAttr(place(ring.getRing().getType().getBarrierBytes(), 8));
   });
-  kernel.setQueueAttr(place(kQueueBytes, 16));
+  if (kernel.isPersistent())
+    kernel.setQueueAttr(place(kQueueBytes, 16));
   return llvm::alignTo(total, kAlignment);
 }
 

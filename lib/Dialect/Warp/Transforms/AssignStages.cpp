@@ -22,38 +22,43 @@ namespace {
 struct Stage {
   Value stage, phase;
 };
-using Stages = llvm::MapVector<Value, Stage>;
+/// A ring, and whether its slots are filled or read: a reducer may do both.
+enum class Use : char { None, Fill, Read };
+using Side = std::pair<Value, Use>;
+using Stages = llvm::MapVector<Side, Stage>;
 
 /// The ring that an op takes a slot of, or null.
-Value getUsedRing(Operation *op) {
+Side getUsedRing(Operation *op) {
   if (auto send = dyn_cast<SendOp>(op))
-    return send.getRing();
+    return {send.getRing(), Use::Fill};
   if (auto receive = dyn_cast<ReceiveOp>(op))
-    return receive.getRing();
+    return {receive.getRing(), Use::Read};
   if (auto skip = dyn_cast<SkipOp>(op))
-    return skip.getRing();
-  return {};
+    return {skip.getRing(), Use::Read};
+  if (auto acquire = dyn_cast<AcquireOp>(op))
+    return {acquire.getRing(), Use::Fill};
+  return {Value(), Use::None};
 }
 
-llvm::SetVector<Value> getRings(Operation *root) {
-  llvm::SetVector<Value> rings;
+llvm::SetVector<Side> getRings(Operation *root) {
+  llvm::SetVector<Side> rings;
   root->walk<WalkOrder::PreOrder>([&](Operation *op) {
-    if (Value ring = getUsedRing(op))
+    if (Side ring = getUsedRing(op); ring.first)
       rings.insert(ring);
   });
   return rings;
 }
 
-SmallVector<Value> flatten(const Stages &stages, ArrayRef<Value> rings) {
+SmallVector<Value> flatten(const Stages &stages, ArrayRef<Side> rings) {
   SmallVector<Value> values;
-  for (Value ring : rings) {
+  for (Side ring : rings) {
     const Stage &stage = stages.find(ring)->second;
     values.append({stage.stage, stage.phase});
   }
   return values;
 }
 
-void setStages(Stages &stages, ArrayRef<Value> rings, ValueRange values) {
+void setStages(Stages &stages, ArrayRef<Side> rings, ValueRange values) {
   for (auto [i, ring] : llvm::enumerate(rings))
     stages[ring] = {values[2 * i], values[2 * i + 1]};
 }
@@ -65,28 +70,31 @@ public:
 private:
   LogicalResult runFor(scf::ForOp loop, Stages &stages);
   LogicalResult runTiles(TilesOp tiles, Stages &stages);
-  void runUse(Operation *op, Value ring, Stages &stages);
+  void runUse(Operation *op, Side ring, Stages &stages, Operation *last);
+  LogicalResult runIf(scf::IfOp branch, Stages &stages);
 };
 
-void StageAssigner::runUse(Operation *op, Value ring, Stages &stages) {
+/// A use, whose ring goes on to the next slot behind `last`.
+void StageAssigner::runUse(Operation *op, Side ring, Stages &stages,
+                           Operation *last) {
   Stage &stage = stages[ring];
-  llvm::TypeSwitch<Operation *>(op).Case<SendOp, ReceiveOp, SkipOp>(
+  llvm::TypeSwitch<Operation *>(op).Case<SendOp, ReceiveOp, SkipOp, AcquireOp>(
       [&](auto use) {
         use.getStageMutable().assign(stage.stage);
         use.getPhaseMutable().assign(stage.phase);
       });
   OpBuilder b(op);
-  b.setInsertionPointAfter(op);
+  b.setInsertionPointAfter(last);
   auto next = AdvanceOp::create(b, op->getLoc(), stage.stage, stage.phase,
-                                cast<RingType>(ring.getType()).getDepth());
+                                cast<RingType>(ring.first.getType()).getDepth());
   stage = {next.getNextStage(), next.getNextPhase()};
 }
 
 LogicalResult StageAssigner::runFor(scf::ForOp loop, Stages &stages) {
-  llvm::SetVector<Value> used = getRings(loop);
+  llvm::SetVector<Side> used = getRings(loop);
   if (used.empty())
     return success();
-  ArrayRef<Value> rings = used.getArrayRef();
+  ArrayRef<Side> rings = used.getArrayRef();
   IRRewriter rewriter(loop.getContext());
   rewriter.setInsertionPoint(loop);
   LogicalResult inside = success();
@@ -106,8 +114,8 @@ LogicalResult StageAssigner::runFor(scf::ForOp loop, Stages &stages) {
 }
 
 LogicalResult StageAssigner::runTiles(TilesOp tiles, Stages &stages) {
-  llvm::SetVector<Value> used = getRings(tiles);
-  ArrayRef<Value> rings = used.getArrayRef();
+  llvm::SetVector<Side> used = getRings(tiles);
+  ArrayRef<Side> rings = used.getArrayRef();
   SmallVector<Value> inits(tiles.getInits());
   SmallVector<Value> added = flatten(stages, rings);
   inits.append(added);
@@ -133,15 +141,37 @@ LogicalResult StageAssigner::runTiles(TilesOp tiles, Stages &stages) {
   return success();
 }
 
+/// Sends of blocks that may not be there: behind the last one no slot is sent
+/// any more, so it does not matter where the ring stands.
+LogicalResult StageAssigner::runIf(scf::IfOp branch, Stages &stages) {
+  bool sends = branch.getNumResults() == 0 && !branch.elseBlock() &&
+               llvm::all_of(*branch.thenBlock(), [](Operation &op) {
+                 return isa<SendOp>(op) ||
+                        (!getUsedRing(&op).first && op.getNumRegions() == 0);
+               });
+  if (!sends)
+    return branch.emitOpError(
+        "takes slots of a ring in one of its branches, but the slots' order "
+        "has to be the same whichever is taken; move the send or receive out "
+        "of it");
+  for (auto send : branch.thenBlock()->getOps<SendOp>())
+    runUse(send, getUsedRing(send), stages, branch);
+  return success();
+}
+
 LogicalResult StageAssigner::run(Block &block, Stages &stages) {
   for (Operation &op : llvm::make_early_inc_range(block)) {
-    if (Value ring = getUsedRing(&op)) {
-      runUse(&op, ring, stages);
+    if (Side ring = getUsedRing(&op); ring.first) {
+      runUse(&op, ring, stages, &op);
     } else if (auto loop = dyn_cast<scf::ForOp>(op)) {
       if (failed(runFor(loop, stages)))
         return failure();
     } else if (auto tiles = dyn_cast<TilesOp>(op)) {
       if (failed(runTiles(tiles, stages)))
+        return failure();
+    } else if (auto branch = dyn_cast<scf::IfOp>(op);
+               branch && !getRings(&op).empty()) {
+      if (failed(runIf(branch, stages)))
         return failure();
     } else if (op.getNumRegions() && !getRings(&op).empty()) {
       return op.emitOpError("takes slots of a ring in one of its branches, but "
@@ -161,11 +191,11 @@ struct WarpAssignStages : impl::WarpAssignStagesBase<WarpAssignStages> {
       Block &body = role.getBody().front();
       OpBuilder b = OpBuilder::atBlockBegin(&body);
       Stages stages;
-      llvm::SetVector<Value> rings = getRings(role);
+      llvm::SetVector<Side> rings = getRings(role);
       if (rings.empty())
         continue;
       Value zero = arith::ConstantIntOp::create(b, role.getLoc(), 0, 32);
-      for (Value ring : rings)
+      for (Side ring : rings)
         stages[ring] = {zero, zero};
       if (failed(StageAssigner().run(body, stages)))
         return signalPassFailure();

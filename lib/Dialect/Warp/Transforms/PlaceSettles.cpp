@@ -20,15 +20,24 @@ Operation *getAncestor(Operation *op, Block *block) {
   return block->findAncestorOpInBlock(*op);
 }
 
+/// Products that a group has under way at a time where a reducer takes part of
+/// the work: with more, registers are short.
+constexpr size_t kMostPending = 2;
+
 class SettlePlacer {
 public:
+  /// With `eager`, products are settled one by one where there is time.
+  explicit SettlePlacer(bool eager) : eager(eager) {}
   void run(Block &block);
 
 private:
+  void settleAll(Operation *before);
   void settleFor(Operation *user);
   void settle(Operation *before, size_t count);
   void release(Block &block);
+  void releaseBehind(Value buffer, Block &block, Operation *last);
 
+  bool eager;
   /// Products that are under way, oldest first.
   SmallVector<WgmmaOp> pending;
 };
@@ -56,20 +65,38 @@ void SettlePlacer::settleFor(Operation *user) {
     for (Operation *toucher : product->getUsers())
       if (user->isAncestor(toucher))
         count = i + 1;
+  while (eager && count > 1) {
+    settle(user, 1);
+    --count;
+  }
   if (count)
     settle(user, count);
 }
 
+/// Before `before`: settles of all products. One by one, what each one reads is
+/// given back while the others run.
+void SettlePlacer::settleAll(Operation *before) {
+  while (eager && pending.size() > 1)
+    settle(before, 1);
+  if (!pending.empty())
+    settle(before, pending.size());
+}
+
 void SettlePlacer::run(Block &block) {
   for (Operation &op : llvm::make_early_inc_range(block)) {
+    bool isLoop = isa<scf::ForOp, TilesOp>(op);
+    bool isEnd = isLoop || op.hasTrait<OpTrait::IsTerminator>();
+    if (isEnd && eager)
+      settleAll(&op);
     settleFor(&op);
     if (auto product = dyn_cast<WgmmaOp>(op)) {
+      if (eager && pending.size() == kMostPending)
+        settle(&op, 1);
       pending.push_back(product);
       continue;
     }
-    bool isLoop = isa<scf::ForOp, TilesOp>(op);
-    if (!pending.empty() && (isLoop || op.hasTrait<OpTrait::IsTerminator>()))
-      settle(&op, pending.size());
+    if (isEnd)
+      settleAll(&op);
     if (isLoop) {
       run(op.getRegion(0).front());
       assert(pending.empty() && "settled at the body's end");
@@ -82,7 +109,7 @@ void SettlePlacer::run(Block &block) {
 Operation *getLastReader(Value buffer, Block *block, Operation *last) {
   for (Operation *user : buffer.getUsers()) {
     Operation *op = getAncestor(user, block);
-    if (op && last->isBeforeInBlock(op))
+    if (op && (!last || last->isBeforeInBlock(op)))
       last = op;
     if (auto alias = dyn_cast<AliasOp>(user))
       last = getLastReader(alias.getResult(), block, last);
@@ -92,25 +119,44 @@ Operation *getLastReader(Value buffer, Block *block, Operation *last) {
 
 /// Behind the settle that covers the last reader, which for a product is the
 /// one that names its result.
-void SettlePlacer::release(Block &block) {
-  for (auto receive : llvm::make_early_inc_range(block.getOps<ReceiveOp>())) {
-    Operation *last = getLastReader(receive.getBuffer(), &block, receive);
-    if (auto product = dyn_cast<WgmmaOp>(last))
-      for (Operation *user : product->getUsers())
-        if (isa<SettleOp>(user))
-          last = user;
-    OpBuilder b(last);
+void SettlePlacer::releaseBehind(Value buffer, Block &block, Operation *last) {
+  for (Operation *user : buffer.getUsers())
+    if (isa<scf::YieldOp>(user) || (isa<scf::ForOp>(user) &&
+                                    user->getBlock() == &block))
+      return; // handed on
+  last = getLastReader(buffer, &block, last);
+  if (auto product = dyn_cast_or_null<WgmmaOp>(last))
+    for (Operation *user : product->getUsers())
+      if (isa<SettleOp>(user))
+        last = user;
+  OpBuilder b = last ? OpBuilder(last) : OpBuilder::atBlockBegin(&block);
+  if (last)
     b.setInsertionPointAfter(last);
-    ReleaseOp::create(b, receive.getLoc(), receive.getBuffer());
-  }
+  ReleaseOp::create(b, buffer.getLoc(), buffer);
+}
+
+/// Slots that are received here, that the loop around carries, and that a loop
+/// leaves behind.
+void SettlePlacer::release(Block &block) {
+  for (BlockArgument argument : block.getArguments())
+    if (isa<BufferType>(argument.getType()))
+      releaseBehind(argument, block, /*last=*/nullptr);
+  for (Operation &op : llvm::make_early_inc_range(block))
+    if (isa<ReceiveOp, scf::ForOp>(op))
+      for (Value result : op.getResults())
+        if (isa<BufferType>(result.getType()))
+          releaseBehind(result, block, &op);
 }
 
 struct WarpPlaceSettles : impl::WarpPlaceSettlesBase<WarpPlaceSettles> {
   using Base::Base;
   void runOnOperation() override {
     getOperation()->walk([](RoleOp role) {
-      if (role.getKind() == RoleKind::Consumer)
-        SettlePlacer().run(role.getBody().front());
+      auto kernel = role->getParentOfType<KernelOp>();
+      RoleOp loading = getLoadingRole(kernel);
+      bool reduces = loading && loading.getKind() == RoleKind::Reducer;
+      if (role.getKind() != RoleKind::Producer)
+        SettlePlacer(reduces).run(role.getBody().front());
     });
   }
 };

@@ -21,12 +21,13 @@ namespace {
 constexpr int64_t kMaxFixedTrips = 64;
 
 bool isProtocol(Operation *op) {
-  return isa<SendOp, ReceiveOp, SkipOp, ReleaseOp, WgmmaOp, SettleOp,
-             AwaitTurnOp, PassTurnOp, EmitOp, StoreOp, TilesOp>(op);
+  return isa<SendOp, ReceiveOp, SkipOp, ReleaseOp, AcquireOp, CommitOp, WgmmaOp,
+             SettleOp, AwaitTurnOp, PassTurnOp, EmitOp, StoreOp, StageSumsOp,
+             SendSumsOp, TilesOp>(op);
 }
 
 bool takesSlots(Operation *op) {
-  return isa<SendOp, ReceiveOp, SkipOp, TilesOp>(op);
+  return isa<SendOp, ReceiveOp, SkipOp, AcquireOp, TilesOp>(op);
 }
 
 bool holds(Operation *root, bool (*isWanted)(Operation *)) {
@@ -67,10 +68,22 @@ Value skipAliases(Value value) {
   return value;
 }
 
+bool countsFromZero(Operation *op) {
+  auto loop = dyn_cast<scf::ForOp>(op);
+  return loop && getConstant(loop.getLowerBound()) == 0 &&
+         getConstant(loop.getStep()) == 1;
+}
+
 class RoleCompiler {
 public:
   RoleCompiler(RoleProgram &program, const RingNumbers &rings)
-      : program(program), rings(rings) {}
+      : program(program), rings(rings) {
+    // Conditions before a loop may ask for its trip count.
+    program.role->walk([&](scf::ForOp loop) {
+      if (countsFromZero(loop) && holds(loop, isProtocol))
+        getRegister(loop.getUpperBound());
+    });
+  }
   LogicalResult addBlock(Block &block);
 
 private:
@@ -84,6 +97,8 @@ private:
   LogicalResult addWrite(Operation *op, Value buffer);
   LogicalResult addLoop(Operation *op, ValueRange inits, ValueRange arguments);
   LogicalResult addOther(Operation *op);
+  LogicalResult addIf(scf::IfOp op);
+  bool addCondition(Value value);
 
   RoleProgram &program;
   const RingNumbers &rings;
@@ -133,6 +148,20 @@ LogicalResult RoleCompiler::addOp(Operation *op) {
       .Case([&](SendOp send) { return addUse(Kind::Send, send); })
       .Case([&](SkipOp skip) { return addUse(Kind::Skip, skip); })
       .Case([&](ReceiveOp receive) { return addUse(Kind::Receive, receive); })
+      .Case([&](AcquireOp acquire) { return addUse(Kind::Acquire, acquire); })
+      .Case([&](CommitOp commit) {
+        add(Kind::Commit, op, commit.getBuffer());
+        return success();
+      })
+      .Case([&](StageSumsOp stage) {
+        add(Kind::Stage, op, {}, {}, stage.getSlot());
+        return success();
+      })
+      .Case([&](SendSumsOp send) {
+        add(Kind::SendSums, op, {}, {}, send.getSlot());
+        return success();
+      })
+      .Case([&](scf::IfOp branch) { return addIf(branch); })
       .Case([&](WgmmaOp product) { return addProduct(product); })
       .Case([&](ReleaseOp release) {
         add(Kind::Release, op, release.getBuffer());
@@ -161,7 +190,8 @@ LogicalResult RoleCompiler::addOp(Operation *op) {
         return addLoop(op, tiles.getInits(),
                        op->getRegion(0).getArguments().drop_front(3));
       })
-      .Case<AliasOp, AllocOp, RingOp>([](auto) { return success(); })
+      .Case<AliasOp, AllocOp, RingOp, StagingOp>(
+          [](auto) { return success(); })
       .Default([&](Operation *) {
         auto loop = dyn_cast<scf::ForOp>(op);
         return loop && holds(loop, isProtocol)
@@ -181,7 +211,8 @@ LogicalResult RoleCompiler::addUse(Kind kind, UseOp op) {
     return op.emitOpError("has no stage and phase; run 'warp-assign-stages' "
                           "first");
   ValueRange out;
-  if constexpr (std::is_same_v<UseOp, ReceiveOp>)
+  if constexpr (std::is_same_v<UseOp, ReceiveOp> ||
+                std::is_same_v<UseOp, AcquireOp>)
     out = op->getResults();
   add(kind, op, {op.getStage(), op.getPhase()}, out, rings.lookup(ring));
   return success();
@@ -199,7 +230,8 @@ LogicalResult RoleCompiler::addProduct(WgmmaOp op) {
       error.attachNote(op.getLoc()) << "the product";
       return error;
     }
-  if (int64_t parts = op.getRhs().getType().getParts(); parts > 1)
+  bool reduces = program.role.getKind() == RoleKind::Reducer;
+  if (int64_t parts = op.getRhs().getType().getParts(); parts > 1 && !reduces)
     return op.emitOpError("reads all rows of B, but a warpgroup receives only "
                           "its own of ")
            << parts << " parts; use a ring without parts";
@@ -219,8 +251,15 @@ LogicalResult RoleCompiler::addLoop(Operation *op, ValueRange inits,
                                     ValueRange arguments) {
   bool isShared = holds(op, takesSlots);
   int64_t number = program.loops.size();
-  program.loops.push_back(
-      {op, nesting, isShared, skips(op), getFixedTrips(op), op});
+  RoleLoop added{op, nesting, isShared, skips(op), getFixedTrips(op), op,
+                 {}, {}};
+  if (countsFromZero(op)) {
+    auto loop = cast<scf::ForOp>(op);
+    added.trip = getRegister(loop.getInductionVar());
+    if (!getConstant(loop.getUpperBound()))
+      added.end = getRegister(loop.getUpperBound());
+  }
+  program.loops.push_back(added);
   addCopy(op, inits, arguments);
   size_t enter = program.code.size();
   add(Kind::Enter, op, {}, {}, number);
@@ -233,6 +272,32 @@ LogicalResult RoleCompiler::addLoop(Operation *op, ValueRange inits,
   add(Kind::Repeat, op, {}, {}, number).target = enter + 1;
   program.code[enter].target = program.code.size();
   addCopy(op, arguments, op->getResults());
+  return success();
+}
+
+/// What `value` is made of, up to constants, trips and ends of loops.
+bool RoleCompiler::addCondition(Value value) {
+  if (numbers.contains(value) || getConstant(value))
+    return true;
+  Operation *op = value.getDefiningOp();
+  if (!op || !isa<arith::AddIOp, arith::SubIOp, arith::CmpIOp>(op) ||
+      !llvm::all_of(op->getOperands(),
+                    [&](Value operand) { return addCondition(operand); }))
+    return false;
+  add(Kind::Compute, op, op->getOperands(), op->getResults());
+  return true;
+}
+
+/// A branch of the protocol is followed where it depends on trips alone.
+LogicalResult RoleCompiler::addIf(scf::IfOp op) {
+  if (!holds(op, isProtocol) || op.getNumResults() || op.elseBlock() ||
+      getConstant(op.getCondition()) || !addCondition(op.getCondition()))
+    return addOther(op);
+  size_t branch = program.code.size();
+  add(Kind::Branch, op, op.getCondition());
+  if (failed(addBlock(*op.thenBlock())))
+    return failure();
+  program.code[branch].target = program.code.size();
   return success();
 }
 

@@ -21,6 +21,8 @@ struct Instruction {
     Send,    // in: stage, phase; number: the ring
     Receive, // in: stage, phase; out: the buffer; number: the ring
     Skip,    // in: stage, phase; number: the ring
+    Acquire, // in: stage, phase; out: the buffer; number: the ring
+    Commit,  // in: the buffer
     Release, // in: the buffer
     Read,    // in: buffers
     Write,   // in: the buffer
@@ -28,7 +30,11 @@ struct Instruction {
     Settle,  // in: results of products; number: how many stay under way
     Await,
     Pass,
-    Advance, // in and out: stage, phase; number: the depth
+    Stage,    // number: the slot of the staging room
+    SendSums, // number: the slot
+    Advance,  // in and out: stage, phase; number: the depth
+    Compute,  // in: operands of an arith op; out: its result
+    Branch,   // in: the condition; target: behind what it guards
     Copy,    // in to out, all at once
     Enter,   // number: the loop; target: behind the loop
     Repeat,  // number: the loop; target: its first instruction
@@ -56,6 +62,9 @@ struct RoleLoop {
   std::optional<int64_t> fixed;
   /// The loop whose choice it follows: itself, or its like.
   mlir::Operation *choice;
+  /// Registers of the number of trips before this one, if it counts up from
+  /// zero, and of its end.
+  std::optional<unsigned> trip, end;
 };
 
 struct RoleProgram {

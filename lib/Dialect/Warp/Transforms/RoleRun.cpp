@@ -6,9 +6,15 @@ using namespace mlir;
 
 namespace flashc::warp {
 
-static std::string getName(int64_t group) {
-  return group < 0 ? "the producer" : "group " + std::to_string(group);
+std::string RoleRun::getName(const Agent &agent) const {
+  if (agent.group >= 0)
+    return "group " + std::to_string(agent.group);
+  RoleOp role = agent.program->role;
+  return ("the " + stringifyRoleKind(role.getKind())).str();
 }
+
+/// Slots of the largest staging room.
+static constexpr int64_t kStagingSlots = 8;
 
 RoleRun::RoleRun(KernelOp kernel, const RoleProgram &producer,
                  const RoleProgram &consumer, ArrayRef<RingOp> ops)
@@ -21,6 +27,13 @@ RoleRun::RoleRun(KernelOp kernel, const RoleProgram &producer,
   agents.push_back({&producer, -1});
   for (int64_t group = 0; group < int64_t(*kernel.getGroups()); ++group)
     agents.push_back({&consumer, group});
+  using Kind = Instruction::Kind;
+  for (const Instruction &next : producer.code)
+    if (next.kind == Kind::Receive)
+      rings[next.number].isReadByLoader = true;
+  for (const Instruction &next : consumer.code)
+    if (next.kind == Kind::Receive || next.kind == Kind::Skip)
+      rings[next.number].isReadByGroups = true;
 }
 
 LogicalResult RoleRun::run(const Trips &trips) {
@@ -40,7 +53,8 @@ LogicalResult RoleRun::run(const Trips &trips) {
   for (const Agent &agent : agents)
     if (!agent.isAtEnd())
       return reportDeadlock();
-  return failure(failed(checkSlotsAtEnd()) || failed(checkTurnsAtEnd()));
+  return failure(failed(checkSlotsAtEnd()) || failed(checkTurnsAtEnd()) ||
+                 failed(checkSumsAtEnd()));
 }
 
 void RoleRun::start(const Trips &choice) {
@@ -56,7 +70,14 @@ void RoleRun::start(const Trips &choice) {
     agent.registers = agent.program->registers;
     agent.tripsLeft.assign(agent.program->loops.size(), 0);
     countTrips(agent);
+    for (auto [loop, count] :
+         llvm::zip_equal(agent.program->loops, agent.trips))
+      if (loop.end)
+        agent.registers[*loop.end] = count;
+    agent.staged.assign(kStagingSlots, nullptr);
+    agent.sentSums.assign(kStagingSlots, -1);
     agent.position.assign(rings.size(), 0);
+    agent.sends.assign(rings.size(), 0);
     agent.slots.assign(numSlots, {});
     agent.products.clear();
   }
@@ -109,6 +130,25 @@ RoleRun::Outcome RoleRun::step(Agent &agent) {
     return finish(receive(agent, next));
   case Kind::Skip:
     return finish(skip(agent, next));
+  case Kind::Acquire:
+    return finish(acquire(agent, next));
+  case Kind::Commit:
+    return check(commit(agent, next));
+  case Kind::Stage:
+    return check(stageSums(agent, next));
+  case Kind::SendSums:
+    return check(sendSums(agent, next));
+  case Kind::Compute:
+    compute(agent, next);
+    return finish(Outcome::Done);
+  case Kind::Branch:
+    if (agent.registers[next.in[0]] == kUnknown) {
+      fail(next.op) << "guards a part of the roles' protocol, but it is not "
+                       "known when; compare trips with the end of their loop";
+      return Outcome::Failed;
+    }
+    agent.pc = agent.registers[next.in[0]] ? agent.pc + 1 : next.target;
+    return Outcome::Done;
   case Kind::Release:
     return check(release(agent, next));
   case Kind::Read:
@@ -156,9 +196,27 @@ void RoleRun::copy(Agent &agent, const Instruction &next) {
     agent.registers[out] = value;
 }
 
+/// What the conditions of sends are made of.
+void RoleRun::compute(Agent &agent, const Instruction &next) {
+  int64_t x = agent.registers[next.in[0]], y = agent.registers[next.in[1]];
+  int64_t &result = agent.registers[next.out[0]];
+  if (x == kUnknown || y == kUnknown)
+    result = kUnknown;
+  else if (auto compare = dyn_cast<arith::CmpIOp>(next.op))
+    result = arith::applyCmpPredicate(compare.getPredicate(),
+                                      APInt(64, uint64_t(x), true),
+                                      APInt(64, uint64_t(y), true));
+  else
+    result = isa<arith::AddIOp>(next.op) ? x + y : x - y;
+}
+
 /// The head and the foot of a loop.
 void RoleRun::repeat(Agent &agent, const Instruction &next) {
   int64_t &left = agent.tripsLeft[next.number];
+  if (auto trip = agent.program->loops[next.number].trip)
+    agent.registers[*trip] = next.kind == Instruction::Kind::Enter
+                                 ? 0
+                                 : agent.registers[*trip] + 1;
   if (next.kind == Instruction::Kind::Enter) {
     left = agent.trips[next.number];
     agent.pc = left > 0 ? agent.pc + 1 : next.target;
@@ -188,14 +246,17 @@ std::string RoleRun::describeWait(const Agent &agent) const {
   using Kind = Instruction::Kind;
   const Instruction &next = agent.program->code[agent.pc];
   if (next.kind == Kind::Await)
-    return "for " + getName(getGroupBefore(agent.group)) + " to pass its turn";
-  int64_t use = agent.position[next.number];
+    return "for " + getName(agents[1 + getGroupBefore(agent.group)]) +
+           " to pass its turn";
+  bool isReader = next.kind == Kind::Receive || next.kind == Kind::Skip;
+  int64_t use = (isReader ? agent.position : agent.sends)[next.number];
   std::string slot =
       "for slot " + std::to_string(use % rings[next.number].depth);
-  if (next.kind == Kind::Receive || next.kind == Kind::Skip)
+  if (isReader)
     return slot + " to be filled";
+  int64_t part = next.kind == Kind::Acquire ? agent.group : agent.part;
   return slot + " to be released by " +
-         getName(getReaderOf(next.number, use, agent.part));
+         getName(*getReaderOf(next.number, use, part));
 }
 
 LogicalResult RoleRun::reportDeadlock() {
@@ -205,7 +266,7 @@ LogicalResult RoleRun::reportDeadlock() {
     return agent.program->code[agent.pc].op;
   };
   InFlightDiagnostic error = fail(getOp(*first))
-                             << "waits for ever, " << getName(first->group)
+                             << "waits for ever, " << getName(*first)
                              << ' ' << describeWait(*first)
                              << ", and no role can go on; let each take and "
                                 "release slots and turns in the others' order";
@@ -214,10 +275,10 @@ LogicalResult RoleRun::reportDeadlock() {
       continue;
     if (agent.isAtEnd())
       error.attachNote(RoleOp(agent.program->role).getLoc())
-          << getName(agent.group) << " is at its end";
+          << getName(agent) << " is at its end";
     else
       error.attachNote(getOp(agent)->getLoc())
-          << getName(agent.group) << " waits here " << describeWait(agent);
+          << getName(agent) << " waits here " << describeWait(agent);
   }
   return error;
 }

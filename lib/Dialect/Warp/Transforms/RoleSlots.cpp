@@ -16,10 +16,10 @@ size_t RoleRun::getSlot(int64_t ring, int64_t use) const {
 }
 
 /// Stage and phase are those of the ring's next slot.
-LogicalResult RoleRun::checkPosition(Agent &agent, const Instruction &next) {
+LogicalResult RoleRun::checkPosition(Agent &agent, const Instruction &next,
+                                     int64_t use) {
   int64_t stage = agent.registers[next.in[0]];
   int64_t phase = agent.registers[next.in[1]];
-  int64_t use = agent.position[next.number];
   int64_t depth = rings[next.number].depth;
   if (stage == use % depth && phase == use / depth % 2)
     return success();
@@ -36,23 +36,38 @@ LogicalResult RoleRun::checkPosition(Agent &agent, const Instruction &next) {
   return error;
 }
 
-int64_t RoleRun::getReaderOf(int64_t ring, int64_t use, int64_t part) const {
-  bool isDealt = rings[ring].parts > 1;
+/// Whether the agent's releases count for the part.
+bool RoleRun::reads(const Agent &agent, const Ring &ring, int64_t part) const {
+  if (agent.group < 0)
+    return ring.isReadByLoader;
+  return ring.isReadByGroups && (ring.parts == 1 || agent.group == part);
+}
+
+const RoleRun::Agent *RoleRun::getReaderOf(int64_t ring, int64_t use,
+                                           int64_t part) const {
   int64_t round = use / rings[ring].depth;
   size_t slot = getSlot(ring, use);
-  for (const Agent &agent : llvm::drop_begin(agents))
-    if ((!isDealt || agent.group == part) && agent.slots[slot].releases < round)
-      return agent.group;
-  return -1;
+  for (const Agent &agent : agents)
+    if (reads(agent, rings[ring], part) && agent.slots[slot].releases < round)
+      return &agent;
+  return nullptr;
+}
+
+/// Whether all that the agent reads of a block is there.
+bool RoleRun::isFull(const Agent &agent, const Ring &ring, int64_t use) const {
+  for (int64_t part = 0; part < ring.parts; ++part)
+    if (reads(agent, ring, part) && ring.sent[part] <= use)
+      return false;
+  return true;
 }
 
 RoleRun::Outcome RoleRun::send(Agent &agent, const Instruction &next) {
-  if (failed(checkPosition(agent, next)))
-    return Outcome::Failed;
   Ring &ring = rings[next.number];
-  int64_t &use = agent.position[next.number];
+  int64_t &use = agent.sends[next.number];
+  if (failed(checkPosition(agent, next, use)))
+    return Outcome::Failed;
   for (; agent.part < ring.parts; ++agent.part) {
-    if (getReaderOf(next.number, use, agent.part) >= 0)
+    if (getReaderOf(next.number, use, agent.part))
       return Outcome::Blocked;
     ++ring.sent[agent.part];
   }
@@ -63,11 +78,11 @@ RoleRun::Outcome RoleRun::send(Agent &agent, const Instruction &next) {
 }
 
 RoleRun::Outcome RoleRun::receive(Agent &agent, const Instruction &next) {
-  if (failed(checkPosition(agent, next)))
-    return Outcome::Failed;
   const Ring &ring = rings[next.number];
   int64_t &use = agent.position[next.number];
-  if (ring.sent[ring.parts > 1 ? agent.group : 0] <= use)
+  if (failed(checkPosition(agent, next, use)))
+    return Outcome::Failed;
+  if (!isFull(agent, ring, use))
     return Outcome::Blocked;
   size_t index = getSlot(next.number, use);
   Slot &slot = agent.slots[index];
@@ -76,6 +91,7 @@ RoleRun::Outcome RoleRun::receive(Agent &agent, const Instruction &next) {
   slot.receive = next.op;
   slot.writer = nullptr;
   slot.product = -1;
+  slot.isAcquired = false;
   // A buffer is its slot and the use it was received for.
   agent.registers[next.out[0]] = slot.use * numSlots + index;
   return Outcome::Done;
@@ -83,14 +99,48 @@ RoleRun::Outcome RoleRun::receive(Agent &agent, const Instruction &next) {
 
 /// Received and given back at once.
 RoleRun::Outcome RoleRun::skip(Agent &agent, const Instruction &next) {
-  if (failed(checkPosition(agent, next)))
-    return Outcome::Failed;
   const Ring &ring = rings[next.number];
   int64_t &use = agent.position[next.number];
-  if (ring.sent[ring.parts > 1 ? agent.group : 0] <= use)
+  if (failed(checkPosition(agent, next, use)))
+    return Outcome::Failed;
+  if (!isFull(agent, ring, use))
     return Outcome::Blocked;
   ++agent.slots[getSlot(next.number, use++)].releases;
   return Outcome::Done;
+}
+
+RoleRun::Outcome RoleRun::acquire(Agent &agent, const Instruction &next) {
+  int64_t &use = agent.sends[next.number];
+  if (failed(checkPosition(agent, next, use)))
+    return Outcome::Failed;
+  if (getReaderOf(next.number, use, agent.group))
+    return Outcome::Blocked;
+  size_t index = getSlot(next.number, use);
+  Slot &slot = agent.slots[index];
+  slot = Slot();
+  slot.use = use++;
+  slot.isHeld = slot.isAcquired = true;
+  slot.receive = next.op;
+  agent.registers[next.out[0]] = slot.use * numSlots + index;
+  return Outcome::Done;
+}
+
+LogicalResult RoleRun::commit(Agent &agent, const Instruction &next) {
+  int64_t buffer = agent.registers[next.in[0]];
+  if (failed(checkHeld(agent, next.op, buffer, "hands over")))
+    return failure();
+  Slot &slot = agent.slots[buffer % numSlots];
+  if (!slot.writer)
+    return fail(next.op) << "hands over a slot that was not written; put a "
+                            "'warp.store' before it";
+  slot.isHeld = false;
+  slot.release = next.op;
+  auto ring = llvm::find_if(llvm::reverse(rings), [&](const Ring &ring) {
+    return ring.firstSlot <= buffer % numSlots;
+  });
+  ++ring->sent[agent.group];
+  ring->lastSend = next.op;
+  return success();
 }
 
 /// The group holds the buffer; `what` it does with it otherwise is an error.
@@ -143,6 +193,9 @@ LogicalResult RoleRun::read(Agent &agent, Operation *op, int64_t buffer) {
   if (failed(checkHeld(agent, op, buffer, "reads")))
     return failure();
   const Slot &slot = agent.slots[buffer % numSlots];
+  if (slot.isAcquired)
+    return fail(op) << "reads a slot that was acquired to be written; receive "
+                       "it in the reducer";
   if (!slot.writer)
     return success();
   InFlightDiagnostic error =
@@ -160,10 +213,14 @@ LogicalResult RoleRun::write(Agent &agent, const Instruction &next) {
   if (failed(checkHeld(agent, next.op, buffer, "writes")))
     return failure();
   Slot &slot = agent.slots[buffer % numSlots];
+  if (slot.isAcquired) {
+    slot.writer = next.op;
+    return success();
+  }
   auto ring = llvm::find_if(llvm::reverse(rings), [&](const Ring &ring) {
     return ring.firstSlot <= buffer % numSlots;
   });
-  if (ring->parts != int64_t(agents.size()) - 1)
+  if (ring->parts != int64_t(agents.size()) - 1 || ring->isReadByLoader)
     return fail(next.op) << "writes a slot that the other groups may still "
                             "read; use a ring with a part for each group, or "
                             "a 'warp.alloc'";
@@ -179,24 +236,77 @@ LogicalResult RoleRun::write(Agent &agent, const Instruction &next) {
 }
 
 LogicalResult RoleRun::checkSlotsAtEnd() {
-  for (const Agent &agent : llvm::drop_begin(agents)) {
+  for (const Agent &agent : agents) {
     for (const Slot &slot : agent.slots)
-      if (slot.isHeld)
+      if (slot.isHeld && slot.isAcquired)
+        return fail(slot.receive)
+               << "names a slot that is never handed over; put a "
+                  "'warp.commit' behind what writes it";
+      else if (slot.isHeld)
         return fail(slot.receive)
                << "names a slot that is never released, so it is never sent "
                   "again; release it behind its last reader";
     for (auto [number, ring] : llvm::enumerate(rings)) {
-      int64_t sends = agents.front().position[number];
+      if (agent.group < 0 ? !ring.isReadByLoader
+                          : !ring.isReadByGroups && ring.isReadByLoader)
+        continue;
+      int64_t sends = ring.sent[ring.parts > 1 && agent.group > 0 ? agent.group
+                                                                  : 0];
       int64_t receives = agent.position[number];
       if (sends == receives)
         continue;
       InFlightDiagnostic error = fail(ring.op);
-      error << "is sent " << sends << " blocks, but each group receives "
+      error << "is sent " << sends << " blocks, but "
+            << (agent.group < 0 ? "the reducer" : "each group") << " receives "
             << receives << "; receive each block once";
-      error.attachNote(ring.lastSend->getLoc()) << "the last one";
+      error.attachNote(ring.lastSend ? ring.lastSend->getLoc()
+                                     : ring.op.getLoc())
+          << "the last one";
       return error;
     }
   }
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Sums on their way out
+//===----------------------------------------------------------------------===//
+
+/// All slots but this one may still be read out.
+LogicalResult RoleRun::stageSums(Agent &agent, const Instruction &next) {
+  if (Operation *before = agent.staged[next.number]) {
+    InFlightDiagnostic error =
+        fail(next.op) << "writes over sums that were not sent; send them first";
+    error.attachNote(before->getLoc()) << "staged here";
+    return error;
+  }
+  int64_t depth =
+      cast<StageSumsOp>(next.op).getStaging().getType().getDepth();
+  int64_t sent = agent.sentSums[next.number];
+  if (sent >= 0 && agent.sums - 1 - sent < depth - 1)
+    return fail(next.op) << "writes a slot whose copy may be under way: "
+                         << agent.sums - 1 - sent
+                         << " slots were sent behind it, but " << depth - 1
+                         << " copies are not waited for; let the slots take "
+                            "turns";
+  agent.staged[next.number] = next.op;
+  return success();
+}
+
+LogicalResult RoleRun::sendSums(Agent &agent, const Instruction &next) {
+  if (!agent.staged[next.number])
+    return fail(next.op) << "sends a slot without sums; stage them first";
+  agent.staged[next.number] = nullptr;
+  agent.sentSums[next.number] = agent.sums++;
+  return success();
+}
+
+LogicalResult RoleRun::checkSumsAtEnd() {
+  for (const Agent &agent : agents)
+    for (Operation *staged : agent.staged)
+      if (staged)
+        return fail(staged) << "stages sums that are never sent; put a "
+                               "'warp.send_sums' behind it";
   return success();
 }
 

@@ -29,6 +29,9 @@ static SmallVector<Bytes> getBytes(KernelOp kernel) {
     } else if (auto alloc = dyn_cast<AllocOp>(op)) {
       add(op, "rows", alloc.getOffset(),
           alloc.getBuffer().getType().getBytes());
+    } else if (auto staging = dyn_cast<StagingOp>(op)) {
+      add(op, "sums", staging.getOffset(),
+          staging.getStaging().getType().getBytes());
     }
   });
   add(kernel, "queue", kernel.getQueue(), kQueueBytes);

@@ -75,7 +75,7 @@ static LogicalResult matchLoops(RoleProgram &producer, RoleProgram &consumer) {
 }
 
 LogicalResult verifyRoles(KernelOp kernel) {
-  RoleOp producerRole = getRole(kernel, RoleKind::Producer);
+  RoleOp producerRole = getLoadingRole(kernel);
   RoleOp consumerRole = getRole(kernel, RoleKind::Consumer);
   if (!producerRole || !consumerRole)
     return kernel.emitOpError("has groups, so one role loads and one computes, "

@@ -32,6 +32,12 @@ namespace flashc::warp {
 /// Bytes of the queue of tiles of a kernel with roles: two slots, each a full
 /// and an empty barrier of 8 bytes and a tile's three coordinates in 16.
 constexpr int64_t kQueueBytes = 64;
+
+/// The receive that first named what `buffer` is, through aliases and what
+/// loops carry; null for other buffers.
+ReceiveOp getReceive(mlir::Value buffer);
+/// The kernel's warpgroup that loads: its producer or reducer; null for none.
+RoleOp getLoadingRole(KernelOp kernel);
 } // namespace flashc::warp
 
 #endif // FLASHC_DIALECT_WARP_IR_WARP_H

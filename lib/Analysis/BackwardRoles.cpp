@@ -1,0 +1,97 @@
+//===- BackwardRoles.cpp - Gradients by warps with roles on Hopper --------===//
+//
+// Used by chooseSchedule and checkSchedule. In: gradients, on a target with
+// wgmma. Out: the schedule of their main kernel, if there is such a form: two
+// warpgroups of 64 keys and one that owns dQ and loads (docs/decisions/022).
+//
+//===----------------------------------------------------------------------===//
+#include "BackwardSchedule.h"
+#include "RoleSchedule.h"
+
+#include "flashc/Support/Error.h"
+
+#include "llvm/Support/MathExtras.h"
+
+namespace flashc {
+namespace {
+constexpr int64_t kGroups = 2;
+constexpr int64_t kKeys = 64 * kGroups;
+/// Registers of the groups that own keys, of which wgmma's tuples take 192, and
+/// of the one that owns dQ.
+constexpr int64_t kKeyRegisters = 216, kReducerRegisters = 72;
+/// Slots of Q's and dO's rings: with two, loads that the third group starts
+/// beside its products come late.
+constexpr int64_t kStages = 3;
+/// Slots of dS and of sums on their way out.
+constexpr int64_t kScoreSlots = 2, kSumSlots = 2;
+constexpr int64_t kSumBytes = 64 * 64 * 4;
+/// LSE and D beside the slots of Q and dO, each ring a multiple of 1024.
+constexpr int64_t kValueBytes = 2048;
+constexpr int64_t kBarrierBytes = 256;
+constexpr int64_t kSegment = 64;
+} // namespace
+
+std::optional<Schedule> chooseBackwardRoles(const ScheduleRequest &request,
+                                            const TargetInfo &target) {
+  int64_t d = request.headDim;
+  bool aligned = request.alignment == 0 || request.alignment == 16;
+  bool isDim = d == 64 || d == 96 || d == 128;
+  if (!target.hasRoles || !aligned || !isDim || request.valueHeadDim != d ||
+      request.element == ElementKind::F32 || request.hasScore ||
+      request.isDeterministic || request.hasKeyLengths)
+    return std::nullopt;
+  Schedule s;
+  // Sums of dK and dV take d registers of a thread, a pair's tiles the rest.
+  s.q = d == 64 ? 128 : 64;
+  s.kv = kKeys;
+  s.stages = request.stages ? request.stages : kStages;
+  s.warps = 4 * kGroups;
+  s.sram = target.sharedBytesPerBlock;
+  int64_t columns = int64_t(llvm::alignTo(d, kSegment));
+  // dO gives up a slot where blocks are long.
+  int64_t slots = 2 * s.stages - (s.q > kSegment && s.stages > 2);
+  s.sharedBytes = 2 * (2 * kKeys * columns + slots * s.q * columns +
+                       kScoreSlots * kKeys * s.q) +
+                  kSumSlots * kSumBytes + kValueBytes + kBarrierBytes;
+  if (s.sharedBytes > s.sram)
+    return std::nullopt;
+  s.registersEstimate = kKeyRegisters;
+  RoleChoices roles;
+  roles.groups = kGroups;
+  roles.producerRegisters = kReducerRegisters;
+  roles.consumerRegisters = kKeyRegisters;
+  roles.rescale = RescaleKind::Always;
+  s.roles = roles;
+  return s;
+}
+
+llvm::Error checkBackwardRoles(const ScheduleRequest &asked, const Schedule &s,
+                               const TargetInfo &target) {
+  ScheduleRequest request = asked;
+  request.stages = s.stages;
+  std::optional<Schedule> most = chooseBackwardRoles(request, target);
+  if (!most)
+    return makeError(
+        "gradients by warps with roles are for head dims 64, 96 and 128, of K "
+        "and V alike, in f16 or bf16, without a score function, key lengths or "
+        "a fixed order of sums, on sm_90a; this is head dims {} and {} on {} "
+        "with {} stages: leave the schedule to be chosen",
+        request.headDim, request.valueHeadDim, target.arch, s.stages);
+  if (s.q != most->q || s.kv != most->kv || s.warps != most->warps ||
+      s.roles->groups != kGroups)
+    return makeError("gradients by warps with roles of head dim {} go in blocks "
+                     "of {}x{} with {} groups, but the schedule has {}x{} and "
+                     "{}; use these",
+                     request.headDim, most->q, most->kv, kGroups, s.q, s.kv,
+                     s.roles->groups);
+  int64_t pool = (kGroups + 1) * getLaunchRegisters(kGroups, target);
+  int64_t dealt = s.roles->producerRegisters +
+                  kGroups * s.roles->consumerRegisters;
+  if (dealt <= pool)
+    return llvm::Error::success();
+  return makeError("{} registers for the group that owns dQ and {} for each of "
+                   "{} others are dealt, but there are {} in all; deal others",
+                   s.roles->producerRegisters, s.roles->consumerRegisters,
+                   kGroups, pool);
+}
+} // namespace flashc

@@ -1,0 +1,91 @@
+// The main kernel of a backward with roles in its schedule to a warp kernel
+// with roles.
+#ifndef FLASHC_LIB_CONVERSION_TILETOWARP_GRADIENTCONVERTER_H
+#define FLASHC_LIB_CONVERSION_TILETOWARP_GRADIENTCONVERTER_H
+
+#include "KernelConverter.h"
+
+namespace flashc {
+
+/// Two roles (docs/decisions/022). The consumer is the kernel without dQ: each
+/// load becomes a receive, and dS goes to a ring that the other role reads. The
+/// reducer multiplies dS^T K and adds it up in memory; its first thread sends
+/// what the consumer receives, some iterations ahead.
+class GradientConverter : public KernelConverter {
+public:
+  using KernelConverter::KernelConverter;
+  mlir::LogicalResult convert() override;
+
+private:
+  mlir::LogicalResult findParts();
+  void createRings();
+  mlir::Value createRing(mlir::Location loc, mlir::RankedTensorType tile,
+                         int64_t depth, int64_t parts, int64_t values = 0);
+  tile::LoadOp findValues(tile::LoadOp load);
+  bool isPadded(mlir::Value view);
+  void findCarriedValues();
+  void beginRole(warp::RoleKind kind, int64_t registers);
+  tile::RolesAttr roles() { return kernel.getSchedule().getRoles(); }
+  bool isStreamed(tile::LoadOp load);
+  bool isCarriedBuffer(mlir::Value tile) {
+    return buffers.contains(tile) && !values.contains(tile);
+  }
+
+  // The consumer.
+  mlir::LogicalResult convertReturn(tile::ReturnOp op) override;
+  mlir::LogicalResult convertFor(mlir::scf::ForOp op) override;
+  mlir::LogicalResult convertYield(mlir::scf::YieldOp op) override;
+  mlir::LogicalResult convertLoad(tile::LoadOp op) override;
+  mlir::LogicalResult convertStore(tile::StoreOp op) override;
+  mlir::LogicalResult convertDot(tile::DotOp op) override;
+  mlir::LogicalResult convertAccumulate(tile::AccumulateOp op) override;
+  mlir::LogicalResult storeForProducts(mlir::Operation *op,
+                                       mlir::Value tile) override;
+
+  // The reducer (Reducer.cpp).
+  /// A pair's place: what the loop carries of indices.
+  using Coordinates = llvm::SmallVector<mlir::Value>;
+  /// A ring that is filled in the loop: its load, and how many pairs ahead of
+  /// the products that is.
+  struct Ahead {
+    tile::LoadOp load;
+    int64_t pairs;
+  };
+  mlir::LogicalResult reduce();
+  void sendBlock(tile::LoadOp load, mlir::IRMapping &scalars);
+  void sendIf(mlir::Value more, tile::LoadOp load, const Coordinates &at);
+  mlir::Value cloneScalar(mlir::Value value, mlir::IRMapping &scalars);
+  Coordinates advance(const Coordinates &at);
+  Coordinates advance(Coordinates at, int64_t times);
+  void mapCoordinates(const Coordinates &at, mlir::IRMapping &scalars);
+  llvm::SmallVector<Ahead> findAhead();
+  mlir::Value less(mlir::Value x, mlir::Value y);
+  /// The first row of the accumulated tile, and its head.
+  std::pair<mlir::Value, mlir::Value> targetOf(const Coordinates &at);
+  struct Part {
+    int64_t row, column, columns;
+  };
+  llvm::SmallVector<Part> getParts();
+  void sendSums(const Part &part, int64_t slot, mlir::Value head,
+                mlir::Value row);
+  void buildReducerLoop();
+
+  mlir::scf::ForOp loop;
+  tile::AccumulateOp accumulate;
+  tile::DotOp ofQueries;
+  /// Rings of loads, by the op.
+  llvm::DenseMap<mlir::Operation *, mlir::Value> rings;
+  /// A value for each of a streamed load's rows: the load of these that comes
+  /// with it, and the other way round.
+  llvm::DenseMap<mlir::Operation *, tile::LoadOp> valuesOf, rowsOf;
+  /// Values that the loop carries beside their rows, by its iter argument: the
+  /// rows' argument. They stay in the slot until they are needed.
+  llvm::DenseMap<mlir::Value, mlir::Value> carriedValues;
+  llvm::SmallPtrSet<mlir::Operation *, 4> leftInSlots;
+  mlir::Value scoreRing, staging;
+  mlir::Value valueBuffer; // the received V, whose bytes the results leave by
+};
+
+} // namespace flashc
+
+#endif // FLASHC_LIB_CONVERSION_TILETOWARP_GRADIENTCONVERTER_H

@@ -1,0 +1,249 @@
+// The main kernel of a backward whose warps have roles, of
+// convert-tile-to-warp: the reducer.
+//
+// In an iteration it multiplies dS^T K in parts of 64 x 64, which are on their
+// way out while the next part's product runs: part i is sent behind the start
+// of product i + 1, the last one behind that of the next pair's first. There
+// the loads ahead stand, too.
+#include "GradientConverter.h"
+
+using namespace mlir;
+
+namespace flashc {
+
+static constexpr int64_t kPart = 64;
+
+LogicalResult GradientConverter::reduce() {
+  beginRole(warp::RoleKind::Reducer, roles().getProducer());
+  auto isScalar = [](Type type) { return type.isIntOrIndexOrFloat(); };
+  for (Operation &op : kernel.getBody().front()) {
+    if (&op == loop)
+      break;
+    if (auto program = dyn_cast<tile::ProgramOp>(op)) {
+      if (failed(convertProgram(program)))
+        return failure();
+    } else if (auto load = dyn_cast<tile::LoadOp>(op)) {
+      if (isStreamed(load))
+        sendBlock(load, values);
+    } else if (op.getNumResults() && op.getNumRegions() == 0 &&
+               llvm::all_of(op.getResultTypes(), isScalar) &&
+               llvm::all_of(op.getOperands(),
+                            [&](Value x) { return values.contains(x); })) {
+      builder.clone(op, values);
+    }
+  }
+  buildReducerLoop();
+  return success();
+}
+
+void GradientConverter::sendBlock(tile::LoadOp load, IRMapping &scalars) {
+  auto scalar = [&](Value value) { return cloneScalar(value, scalars); };
+  tile::LoadOp beside = valuesOf.lookup(load);
+  warp::SendOp::create(builder, load.getLoc(), lookup(load.getView()),
+                       scalar(load.getBatch()), scalar(load.getHead()),
+                       scalar(load.getRow()),
+                       beside ? lookup(beside.getView()) : Value(),
+                       rings.lookup(load), Value(), Value());
+}
+
+/// `value` for the coordinates that `scalars` has.
+Value GradientConverter::cloneScalar(Value value, IRMapping &scalars) {
+  if (Value known = scalars.lookupOrNull(value))
+    return known;
+  Operation *op = value.getDefiningOp();
+  for (Value operand : op->getOperands())
+    cloneScalar(operand, scalars);
+  builder.clone(*op, scalars);
+  return scalars.lookup(value);
+}
+
+void GradientConverter::mapCoordinates(const Coordinates &at,
+                                       IRMapping &scalars) {
+  const auto *next = at.begin();
+  for (BlockArgument argument : loop.getRegionIterArgs())
+    if (argument.getType().isIndex())
+      scalars.map(argument, *next++);
+}
+
+/// The pair behind the one at `at`.
+GradientConverter::Coordinates
+GradientConverter::advance(const Coordinates &at) {
+  IRMapping scalars = values;
+  mapCoordinates(at, scalars);
+  Coordinates next;
+  for (Value value : loop.getYieldedValues())
+    if (value.getType().isIndex())
+      next.push_back(cloneScalar(value, scalars));
+  return next;
+}
+
+GradientConverter::Coordinates GradientConverter::advance(Coordinates at,
+                                                          int64_t times) {
+  for (int64_t i = 0; i < times; ++i)
+    at = advance(at);
+  return at;
+}
+
+Value GradientConverter::less(Value x, Value y) {
+  return arith::CmpIOp::create(builder, loop.getLoc(),
+                               arith::CmpIPredicate::slt, x, y);
+}
+
+/// Under the condition that there is such a pair. Its place is computed in
+/// front, as the branch is one of the protocol.
+void GradientConverter::sendIf(Value more, tile::LoadOp load,
+                               const Coordinates &at) {
+  IRMapping scalars = values;
+  mapCoordinates(at, scalars);
+  for (Value value : {load.getBatch(), load.getHead(), load.getRow()})
+    cloneScalar(value, scalars);
+  auto branch = scf::IfOp::create(builder, load.getLoc(), more,
+                                  /*withElseRegion=*/false);
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(branch.thenBlock());
+  sendBlock(load, scalars);
+}
+
+/// A ring's slots are full ahead of the products, but for the one that was
+/// sent before the loop.
+SmallVector<GradientConverter::Ahead> GradientConverter::findAhead() {
+  SmallVector<Ahead> result;
+  for (auto load : loop.getBody()->getOps<tile::LoadOp>()) {
+    if (!isStreamed(load))
+      continue;
+    int64_t before = llvm::count_if(
+        kernel.getBody().getOps<tile::LoadOp>(), [&](tile::LoadOp other) {
+          return rings.lookup(other) == rings.lookup(load);
+        });
+    int64_t depth = cast<warp::RingType>(rings.lookup(load).getType()).getDepth();
+    result.push_back({load, std::max<int64_t>(depth - before, 1)});
+  }
+  return result;
+}
+
+SmallVector<GradientConverter::Part> GradientConverter::getParts() {
+  auto type = cast<RankedTensorType>(accumulate.getTile().getType());
+  int64_t columns = type.getDimSize(1);
+  SmallVector<Part> parts;
+  for (int64_t row = 0; row < type.getDimSize(0); row += kPart)
+    for (int64_t column = 0; column < columns; column += kPart)
+      parts.push_back({row, column, std::min(kPart, columns - column)});
+  return parts;
+}
+
+std::pair<Value, Value> GradientConverter::targetOf(const Coordinates &at) {
+  IRMapping scalars = values;
+  mapCoordinates(at, scalars);
+  Value row = cloneScalar(accumulate.getRow(), scalars);
+  return {row, cloneScalar(accumulate.getHead(), scalars)};
+}
+
+void GradientConverter::sendSums(const Part &part, int64_t slot, Value head,
+                                 Value row) {
+  Location loc = accumulate.getLoc();
+  if (part.row)
+    row = arith::AddIOp::create(
+        builder, loc, row,
+        arith::ConstantIndexOp::create(builder, loc, part.row));
+  warp::SendSumsOp::create(builder, loc, staging, slot,
+                           lookup(accumulate.getView()),
+                           lookup(accumulate.getBatch()), head, row,
+                           part.column, part.columns);
+}
+
+void GradientConverter::buildReducerLoop() {
+  Location loc = loop.getLoc();
+  auto index = [&](int64_t value) -> Value {
+    return arith::ConstantIndexOp::create(builder, loc, value);
+  };
+  Value pairs = lookup(loop.getUpperBound()), zero = index(0);
+  Coordinates first;
+  for (Value init : loop.getInitArgs())
+    if (init.getType().isIndex())
+      first.push_back(lookup(init));
+  SmallVector<Ahead> ahead = findAhead();
+  int64_t least = ahead.front().pairs, most = 0;
+  for (const Ahead &ring : ahead) {
+    least = std::min(least, ring.pairs);
+    most = std::max(most, ring.pairs);
+  }
+  Coordinates at = first, leading;
+  for (int64_t pair = 0; pair < most; ++pair) {
+    if (pair == least)
+      leading = at;
+    Value more = less(index(pair), pairs);
+    for (const Ahead &ring : ahead)
+      if (pair < ring.pairs)
+        sendIf(more, ring.load, at);
+    at = advance(at);
+  }
+  if (least == most)
+    leading = at;
+
+  auto keyRing = rings.lookup(ofQueries.getRhs().getDefiningOp());
+  Value keys = warp::ReceiveOp::create(
+      builder, loc, cast<warp::RingType>(keyRing.getType()).getBufferType(),
+      keyRing, Value(), Value());
+  SmallVector<Part> parts = getParts();
+  auto slotOf = [&](size_t part) {
+    return int64_t(part) %
+           cast<warp::StagingType>(staging.getType()).getDepth();
+  };
+  size_t last = parts.size() - 1;
+
+  // Carried: the pair, the one that is sent ahead, and where the last sums go.
+  SmallVector<Value> inits(first);
+  llvm::append_range(inits, leading);
+  inits.append({zero, zero});
+  size_t size = first.size();
+  auto body = [&](OpBuilder &, Location, Value pair, ValueRange carried) {
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(pair.getParentBlock());
+    Coordinates here(carried.take_front(size));
+    Coordinates there(carried.slice(size, size));
+    auto [row, head] = targetOf(here);
+    auto type = cast<warp::RingType>(scoreRing.getType());
+    Value scores = warp::ReceiveOp::create(
+        builder, loc, type.getBufferType(), scoreRing, Value(), Value());
+    for (auto [i, part] : llvm::enumerate(parts)) {
+      auto result = warp::FragmentType::get(builder.getContext(),
+                                            {kPart, part.columns},
+                                            builder.getF32Type(), false);
+      Value product = warp::WgmmaOp::create(
+          builder, loc, result, scores, keys, Value(), /*transpose_a=*/true,
+          /*transpose_b=*/false, type.getShape()[0],
+          builder.getDenseI64ArrayAttr({part.row, part.column}));
+      if (i > 0) {
+        sendSums(parts[i - 1], slotOf(i - 1), head, row);
+      } else {
+        auto branch = scf::IfOp::create(builder, loc, less(zero, pair),
+                                        /*withElseRegion=*/false);
+        OpBuilder::InsertionGuard guard(builder);
+        builder.setInsertionPointToStart(branch.thenBlock());
+        sendSums(parts[last], slotOf(last), carried[2 * size],
+                 carried[2 * size + 1]);
+      }
+      if (i == last)
+        for (const Ahead &ring : ahead) {
+          Value number =
+              arith::AddIOp::create(builder, loc, pair, index(ring.pairs));
+          sendIf(less(number, pairs), ring.load,
+                 advance(there, ring.pairs - least));
+        }
+      warp::StageSumsOp::create(builder, loc, product, staging, slotOf(i));
+    }
+    SmallVector<Value> results(advance(here));
+    llvm::append_range(results, advance(there));
+    results.append({head, row});
+    scf::YieldOp::create(builder, loc, results);
+  };
+  auto reducing = scf::ForOp::create(builder, loc, zero, pairs, index(1), inits,
+                                     body);
+  auto branch = scf::IfOp::create(builder, loc, less(zero, pairs),
+                                  /*withElseRegion=*/false);
+  builder.setInsertionPointToStart(branch.thenBlock());
+  sendSums(parts[last], slotOf(last), reducing.getResult(2 * size),
+           reducing.getResult(2 * size + 1));
+}
+
+} // namespace flashc

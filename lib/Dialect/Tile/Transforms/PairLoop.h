@@ -1,0 +1,34 @@
+// The loop of a backward over pairs of a key block and query blocks, for
+// tile-overlap-pairs.
+#ifndef FLASHC_LIB_DIALECT_TILE_TRANSFORMS_PAIRLOOP_H
+#define FLASHC_LIB_DIALECT_TILE_TRANSFORMS_PAIRLOOP_H
+
+#include "flashc/Dialect/Tile/IR/Tile.h"
+
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+
+namespace flashc::tile {
+
+/// What tile-join-heads leaves: a loop that carries indices (the pair's place)
+/// and sums, and whose body computes, with keys as rows,
+///
+///   s = k q^T, p = probs(mask(s)), dp = v do^T, ds = p * (dp - delta)
+///   dv += p do, dk += ds q, accumulate ds^T k
+///
+/// with p and ds rounded to 16 bits.
+struct PairLoop {
+  mlir::scf::ForOp loop;
+  LoadOp query, outputGradient, lse, delta;
+  DotOp scores, gradient, ofValues, ofKeys, ofQueries;
+  ProbsOp probs;
+  ProbsGradientOp scoreGradient;
+  MapOp roundedProbs, roundedGradient;
+  AccumulateOp accumulate;
+};
+
+/// The parts of `loop`; none where it is not of this shape.
+std::optional<PairLoop> matchPairLoop(mlir::scf::ForOp loop);
+
+} // namespace flashc::tile
+
+#endif // FLASHC_LIB_DIALECT_TILE_TRANSFORMS_PAIRLOOP_H
