@@ -16,17 +16,17 @@ namespace flashc {
 namespace {
 constexpr int64_t kGroups = 2;
 constexpr int64_t kKeys = 64 * kGroups;
-/// Registers of the groups that own keys, of which wgmma's tuples take 192, and
-/// of the one that owns dQ.
+/// Registers of the groups that own keys, and of the one that owns dQ: with 72
+/// it makes 64 columns at a time, with fewer 32. At head dim 128 the sums and
+/// tiles of the others take 192, and ptxas wants more room around them.
 constexpr int64_t kKeyRegisters = 216, kReducerRegisters = 72;
+constexpr int64_t kWideKeyRegisters = 224, kNarrowReducerRegisters = 56;
 /// Slots of Q's and dO's rings: with two, loads that the third group starts
 /// beside its products come late.
 constexpr int64_t kStages = 3;
 /// Slots of dS and of sums on their way out.
 constexpr int64_t kScoreSlots = 2, kSumSlots = 2;
 constexpr int64_t kSumBytes = 64 * 64 * 4;
-/// LSE and D beside the slots of Q and dO, each ring a multiple of 1024.
-constexpr int64_t kValueBytes = 2048;
 constexpr int64_t kBarrierBytes = 256;
 constexpr int64_t kSegment = 64;
 } // namespace
@@ -48,18 +48,22 @@ std::optional<Schedule> chooseBackwardRoles(const ScheduleRequest &request,
   s.warps = 4 * kGroups;
   s.sram = target.sharedBytesPerBlock;
   int64_t columns = int64_t(llvm::alignTo(d, kSegment));
+  auto ring = [&](int64_t slots) { // LSE or D stand beside its rows
+    return int64_t(llvm::alignTo(slots * s.q * (2 * columns + 4), 1024));
+  };
   // dO gives up a slot where blocks are long.
-  int64_t slots = 2 * s.stages - (s.q > kSegment && s.stages > 2);
-  s.sharedBytes = 2 * (2 * kKeys * columns + slots * s.q * columns +
-                       kScoreSlots * kKeys * s.q) +
-                  kSumSlots * kSumBytes + kValueBytes + kBarrierBytes;
+  int64_t fewer = s.q > kSegment && s.stages > 2 ? s.stages - 1 : s.stages;
+  s.sharedBytes = 4 * kKeys * columns + ring(s.stages) + ring(fewer) +
+                  2 * kScoreSlots * kKeys * s.q + kSumSlots * kSumBytes +
+                  kBarrierBytes;
   if (s.sharedBytes > s.sram)
     return std::nullopt;
-  s.registersEstimate = kKeyRegisters;
+  bool isWide = d == 128;
+  s.registersEstimate = isWide ? kWideKeyRegisters : kKeyRegisters;
   RoleChoices roles;
   roles.groups = kGroups;
-  roles.producerRegisters = kReducerRegisters;
-  roles.consumerRegisters = kKeyRegisters;
+  roles.producerRegisters = isWide ? kNarrowReducerRegisters : kReducerRegisters;
+  roles.consumerRegisters = s.registersEstimate;
   roles.rescale = RescaleKind::Always;
   s.roles = roles;
   return s;

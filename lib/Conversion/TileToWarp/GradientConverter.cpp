@@ -70,6 +70,13 @@ Value GradientConverter::createRing(Location loc, RankedTensorType tile,
                               /*barriers=*/IntegerAttr());
 }
 
+/// Columns of a product of the reducer: 64 take 32 registers of a thread, beside
+/// some 40 that it has in any case.
+int64_t GradientConverter::getPartColumns() {
+  constexpr int64_t kWide = 72;
+  return roles().getProducer() < kWide ? 32 : 64;
+}
+
 /// Whether a load fills a slot of shared memory; others go to registers.
 bool GradientConverter::isStreamed(tile::LoadOp load) {
   return cast<MemRefType>(load.getView().getType()).getRank() == 4;
@@ -162,7 +169,8 @@ void GradientConverter::createRings() {
   scoreRing = createRing(
       ofQueries.getLoc(), cast<RankedTensorType>(ofQueries.getLhs().getType()),
       kScoreSlots, roles().getGroups());
-  auto room = warp::StagingType::get(builder.getContext(), {64, 64},
+  auto room = warp::StagingType::get(builder.getContext(),
+                                     {64, getPartColumns()},
                                      builder.getF32Type(), kSumSlots);
   staging = warp::StagingOp::create(builder, accumulate.getLoc(), room,
                                     /*offset=*/IntegerAttr());

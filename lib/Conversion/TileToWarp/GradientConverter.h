@@ -66,6 +66,7 @@ private:
     int64_t row, column, columns;
   };
   llvm::SmallVector<Part> getParts();
+  int64_t getPartColumns();
   void sendSums(const Part &part, int64_t slot, mlir::Value head,
                 mlir::Value row);
   void buildReducerLoop();

@@ -1,7 +1,7 @@
 // The main kernel of a backward whose warps have roles, of
 // convert-tile-to-warp: the reducer.
 //
-// In an iteration it multiplies dS^T K in parts of 64 x 64, which are on their
+// In an iteration it multiplies dS^T K in parts of 64 rows, which are on their
 // way out while the next part's product runs: part i is sent behind the start
 // of product i + 1, the last one behind that of the next pair's first. There
 // the loads ahead stand, too.
@@ -11,6 +11,7 @@ using namespace mlir;
 
 namespace flashc {
 
+/// Rows of a part, which are wgmma's.
 static constexpr int64_t kPart = 64;
 
 LogicalResult GradientConverter::reduce() {
@@ -124,10 +125,11 @@ SmallVector<GradientConverter::Ahead> GradientConverter::findAhead() {
 SmallVector<GradientConverter::Part> GradientConverter::getParts() {
   auto type = cast<RankedTensorType>(accumulate.getTile().getType());
   int64_t columns = type.getDimSize(1);
+  int64_t most = getPartColumns();
   SmallVector<Part> parts;
   for (int64_t row = 0; row < type.getDimSize(0); row += kPart)
-    for (int64_t column = 0; column < columns; column += kPart)
-      parts.push_back({row, column, std::min(kPart, columns - column)});
+    for (int64_t column = 0; column < columns; column += most)
+      parts.push_back({row, column, std::min(most, columns - column)});
   return parts;
 }
 

@@ -88,7 +88,8 @@ void KernelEmitter::emitWgmma(warp::WgmmaOp op) {
     auto rowStep = [&](warp::BufferType type, int64_t column) {
       int64_t perPart = type.getPartRows() / 16;
       return k / perPart * (type.getBytes() / type.getParts() / 16) +
-             k % perPart * 128 + column / 64 * type.getPartRows() * 8;
+             k % perPart * 128 + column / 64 * type.getPartRows() * 8 +
+             column % 64 / 8;
     };
     int64_t stepB = transposeB
                         ? segment * rhs.getShape()[0] * 8 + inSegment

@@ -119,8 +119,8 @@ warp.kernel @transposed(%x: !view) attributes {q_block = 128 : i64, warps = 8 : 
 warp.kernel @origin(%x: !view) attributes {q_block = 128 : i64, warps = 8 : i64, groups = 2 : i64} {
   %a = warp.alloc : !keys
   warp.role reducer registers(72) {
-    // expected-error @+1 {{begins at a row and a column that are multiples of 64, but origin is [0, 32]; use (0, 64) or the like}}
-    %d = warp.wgmma %a, %a transpose_a depth(128) origin([0, 32]) : !keys, !keys -> !warp.fragment<64x32xf32>
+    // expected-error @+1 {{begins at a row that is a multiple of 64 and in one segment of 64 columns, or at its first, but origin is [0, 48] and there are 32 columns; use (0, 64) or the like}}
+    %d = warp.wgmma %a, %a transpose_a depth(128) origin([0, 48]) : !keys, !keys -> !warp.fragment<64x32xf32>
   }
   warp.return
 }

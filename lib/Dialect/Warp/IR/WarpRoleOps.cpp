@@ -315,11 +315,15 @@ LogicalResult WgmmaOp::verify() {
   SmallVector<int64_t> origin(2, 0);
   if (auto at = getOrigin())
     origin.assign(at->begin(), at->end());
-  if (origin.size() != 2 || origin[0] % 64 || origin[1] % 64 || origin[0] < 0 ||
-      origin[1] < 0)
-    return emitOpError("begins at a row and a column that are multiples of 64, "
-                       "but origin is [")
-           << origin << "]; use (0, 64) or the like";
+  int64_t columns = result.getShape()[1];
+  bool isInSegment = origin.size() == 2 && origin[1] >= 0 &&
+                     origin[1] % 8 == 0 &&
+                     (origin[1] % 64 == 0 || origin[1] % 64 + columns <= 64);
+  if (!isInSegment || origin[0] % 64 || origin[0] < 0)
+    return emitOpError("begins at a row that is a multiple of 64 and in one "
+                       "segment of 64 columns, or at its first, but origin is [")
+           << origin << "] and there are " << columns
+           << " columns; use (0, 64) or the like";
   ArrayRef<int64_t> lhs = buffer ? buffer.getShape() : fragment.getShape();
   Type element = buffer ? buffer.getElementType() : fragment.getElementType();
   int64_t k = rhs.getShape()[getTransposeB() ? 1 : 0];
