@@ -33,16 +33,17 @@ def TileJoinHeads : Pass<"tile-join-heads"> {
     before `tile-split-loops`.
     ```mlir
     // Before
-    %r:2 = scf.for %g = %c0 to %heads step %c1 iter_args(%dk = %zero, %dv = %zero)
-      %h = arith.addi %first, %g
-      %x:2 = scf.for %i = %c0 to %blocks step %c1 iter_args(%dk1 = %dk, %dv1 = %dv)
-        %s1 = tile.mask %s transposed
+    %r = scf.for %g = %c0 to %heads step %c1 iter_args(%dk = %zero)
+      %hg = arith.addi %first, %g
+      %x = scf.for %i = %c0 to %n step %c1 iter_args(%dk1 = %dk)
+        %s1 = tile.mask %s at(%i0, %j0) transposed
     // After
-    %r:4 = scf.for %p = %c0 to %pairs step %c1 iter_args(%g = %c0, %i = %lo, %dk = %zero, %dv = %zero)
+    %r:3 = scf.for %p = %c0 to %pairs step %c1 iter_args(%g = %c0, %i = %lo, %dk = %zero)
       %h = arith.addi %first, %g
       %s1 = scf.if %hides
-        tile.mask %s transposed
-      %g1, %i1 = the next block, or the next head's first
+        %x = tile.mask %s at(%row, %j0) transposed
+      %g1 = arith.select %wraps, %g2, %g
+      %i1 = arith.select %wraps, %lo, %i2
     ```
   }];
 }
@@ -208,19 +209,20 @@ def TileOverlapPairs : Pass<"tile-overlap-pairs"> {
     use, is one that is there. A loop of another shape is left as it is. Runs after `tile-drop-guards` and before `tile-expand-softmax`.
     ```mlir
     // Before
-    %r:4 = scf.for %p = %c0 to %pairs step %c1 iter_args(%g = %c0, %i = %lo, %dk = %zero, %dv = %zero)
-      %s = tile.dot %k, %q acc(%none) transpose_b
-      %x = tile.probs %s, %lse base(two) scale(0.18)
-      %dp = tile.dot %v, %do acc(%none) transpose_b
-      %ds = tile.probs_gradient %x, %dp, %delta
+    %s = tile.dot %k, %q acc(%none) transpose_b
+    %p = tile.probs %x, %lse base(two)
+    %dp = tile.dot %v, %do acc(%none) transpose_b
+    %ds = tile.probs_gradient %p, %dp, %delta
+    %dv1 = tile.dot %p16, %do acc(%dv)
+    %dk1 = tile.dot %ds16, %q acc(%dk)
     // After
-    %r:7 = scf.for %p = %c0 to %pairs step %c1 iter_args(.., %q = %q0, %s = %s0, %lse = %lse0)
-      %x = tile.probs %s, %lse base(two) scale(0.18)
-      %dp = tile.dot %v, %do acc(%none) transpose_b
-      %dv1 = tile.dot %x16, %do acc(%dv)
-      %ds = tile.probs_gradient %x32, %dp, %delta
-      %dk1 = tile.dot %ds16, %q acc(%dk)
-      %s1 = tile.dot %k, %q1 acc(%none) transpose_b
+    %p = tile.probs %s, %lse base(two)
+    %dp = tile.dot %v, %do acc(%none) transpose_b
+    %dv1 = tile.dot %p16, %do acc(%dv)
+    %q1 = tile.load %arg0
+    %ds = tile.probs_gradient %p32, %dp, %delta
+    %dk1 = tile.dot %ds16, %q acc(%dk)
+    %s1 = tile.dot %k, %q1 acc(%none) transpose_b
     ```
   }];
 }

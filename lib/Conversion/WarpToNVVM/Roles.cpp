@@ -21,9 +21,9 @@ static std::pair<int64_t, int64_t> countArrivals(warp::RingOp ring,
            ? isReadByReducer
            : isReadByGroups) = true;
   }
-  empty += isReadByGroups ? ofGroups : 0;
+  empty += isReadByGroups || !isReadByReducer ? ofGroups : 0;
   empty += isReadByReducer ? 4 : 0;
-  return {full, std::max<int64_t>(empty, 1)};
+  return {full, empty};
 }
 
 // One thread: all barriers, before anyone waits on them.

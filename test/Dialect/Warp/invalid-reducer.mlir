@@ -13,7 +13,7 @@ func.func private @f(!warp.ring<64x64xf16, 64, depth = 1, values = 60>)
 // -----
 
 !sums = memref<?x?x?x64xf32, strided<[?, ?, ?, 1], offset: ?>>
-warp.kernel @packed(%x: !sums) attributes {q_block = 64 : i64, warps = 8 : i64} {
+warp.kernel @packed(%x: !sums) attributes {q_block = 128 : i64, warps = 8 : i64} {
   %b, %h, %i = warp.program
   // expected-error @+1 {{reads packed sums as four warps hold 64 whole rows, but the fragment is '!warp.fragment<64x64xf32>', the view 'memref<?x?x?x64xf32, strided<[?, ?, ?, 1], offset: ?>>' and there are 8 warps; use blocks of 64 rows}}
   %s = warp.load_sums %x[%b, %h, %i] packed : !sums -> !warp.fragment<64x64xf32>

@@ -56,9 +56,9 @@ static LogicalResult verifyGrid(KernelOp op, ArrayRef<int64_t> grid) {
 }
 
 bool KernelOp::isPersistent() {
-  return llvm::any_of(getOps<RoleOp>(), [](RoleOp role) {
-    return !role.getBody().getOps<TilesOp>().empty();
-  });
+  return getGroups() && llvm::none_of(getOps<RoleOp>(), [](RoleOp role) {
+           return role.getKind() == RoleKind::Reducer;
+         });
 }
 
 LogicalResult KernelOp::verify() {

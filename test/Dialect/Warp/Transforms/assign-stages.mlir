@@ -127,15 +127,45 @@ warp.kernel @no_rings(%q: !view) attributes {q_block = 64 : i64, warps = 4 : i64
 
 warp.kernel @branch(%q: !view, %some: i1) attributes {q_block = 64 : i64, warps = 4 : i64, groups = 1 : i64} {
   %kr = warp.ring : !two
-  warp.role producer registers(24) {
+  warp.role consumer registers(240) {
     warp.tiles {
     ^bb0(%b: index, %h: index, %i: index):
       // expected-error @+1 {{'scf.if' op takes slots of a ring in one of its branches, but the slots' order has to be the same whichever is taken; move the send or receive out of it}}
       scf.if %some {
-        warp.send %q[%b, %h, %i] to %kr : !view, !two
+        %k = warp.receive %kr : !two -> !warp.buffer<64x64xf16, 64>
       }
       warp.end_tile
     }
+  }
+  warp.return
+}
+
+// -----
+
+!view = memref<?x?x?x64xf16, strided<[?, ?, ?, 1], offset: ?>>
+!two = !warp.ring<64x64xf16, 64, depth = 2>
+
+// A send of a block that may not be there takes the slot in its turn; the ring goes on behind the branch, whichever is taken. What a
+// reducer reads of a ring that it fills has a count of its own.
+// CHECK-LABEL: warp.kernel @ahead(
+warp.kernel @ahead(%q: !view, %n: index) attributes {q_block = 64 : i64, warps = 4 : i64, groups = 1 : i64} {
+  %c0 = arith.constant 0 : index
+  %kr = warp.ring : !two
+  warp.role reducer registers(72) {
+    // CHECK: %[[Z:.+]] = arith.constant 0 : i32
+    // CHECK: warp.send {{.+}} at(%[[Z]], %[[Z]])
+    warp.send %q[%c0, %c0, %c0] to %kr : !view, !two
+    // CHECK-NEXT: %[[S1:.+]], %[[P1:.+]] = warp.advance %[[Z]], %[[Z]]
+    %more = arith.cmpi sgt, %n, %c0 : index
+    // CHECK: scf.if
+    // CHECK-NEXT: warp.send {{.+}} at(%[[S1]], %[[P1]])
+    // CHECK-NEXT: }
+    scf.if %more {
+      warp.send %q[%c0, %c0, %c0] to %kr : !view, !two
+    }
+    // CHECK-NEXT: warp.advance %[[S1]], %[[P1]] depth(2)
+    // CHECK-NEXT: warp.receive {{.+}} at(%[[Z]], %[[Z]])
+    %k = warp.receive %kr : !two -> !warp.buffer<64x64xf16, 64>
   }
   warp.return
 }

@@ -164,3 +164,50 @@ warp.kernel @chained(%q: !view, %some: i1, %lo: index, %hi: index) attributes {q
   }
   warp.return
 }
+
+// -----
+
+!queries = !warp.ring<64x64xf16, 64, depth = 2>
+!slot = !warp.buffer<64x64xf16, 64>
+!keys = !warp.buffer<128x64xf16, 64, parts = 2>
+!p = !warp.fragment<128x64xf16>
+!acc = !warp.fragment<128x64xf32>
+
+// Beside a reducer: at most two products are under way, and at the end they settle one by one. The loop carries Q's slot on: it is
+// released where the pair that has it ends, and the one that is left behind the loop.
+// CHECK-LABEL: warp.kernel @pairs(
+warp.kernel @pairs(%q: memref<?x?x?x64xf16, strided<[?, ?, ?, 1], offset: ?>>, %n: index)
+    attributes {q_block = 128 : i64, warps = 8 : i64, groups = 2 : i64} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %qr = warp.ring : !queries
+  %k = warp.alloc : !keys
+  warp.role reducer registers(72) {
+  }
+  warp.role consumer registers(216) {
+    %p = warp.fill 0.0 : f16 -> !p
+    %z = warp.fill 0.0 : f32 -> !acc
+    // CHECK: %[[Q0:.+]] = warp.receive
+    %q0 = warp.receive %qr : !queries -> !slot
+    // CHECK-NEXT: %[[R:.+]]:3 = scf.for {{.+}} iter_args(%[[Q:.+]] = %[[Q0]], %{{.+}}, %{{.+}})
+    %r:3 = scf.for %i = %c0 to %n step %c1 iter_args(%qi = %q0, %dv = %z, %dk = %z) -> (!slot, !acc, !acc) {
+      // CHECK-NEXT: %[[DV:.+]] = warp.wgmma
+      %dv1 = warp.wgmma %p, %qi acc(%dv : !acc) depth(64) : !p, !slot -> !acc
+      // CHECK-NEXT: %[[Q1:.+]] = warp.receive
+      %q1 = warp.receive %qr : !queries -> !slot
+      // CHECK-NEXT: %[[DK:.+]] = warp.wgmma {{.+}}, %[[Q]] acc
+      %dk1 = warp.wgmma %p, %qi acc(%dk : !acc) depth(64) : !p, !slot -> !acc
+      // CHECK-NEXT: %[[DV1:.+]] = warp.settle %[[DV]] pending(1)
+      // CHECK-NEXT: %[[S:.+]] = warp.wgmma {{.+}}, %[[Q1]] transpose_b
+      %s = warp.wgmma %k, %q1 transpose_b depth(64) : !keys, !slot -> !acc
+      // CHECK-NEXT: %[[DK1:.+]] = warp.settle %[[DK]] pending(1)
+      // CHECK-NEXT: warp.release %[[Q]]
+      // CHECK-NEXT: warp.settle %[[S]] pending(0)
+      // CHECK-NEXT: scf.yield %[[Q1]], %[[DV1]], %[[DK1]]
+      scf.yield %q1, %dv1, %dk1 : !slot, !acc, !acc
+    }
+    // CHECK-NEXT: }
+    // CHECK-NEXT: warp.release %[[R]]#0
+  }
+  warp.return
+}

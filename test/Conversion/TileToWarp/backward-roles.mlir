@@ -1,0 +1,61 @@
+// RUN: flashc --backward --head-dim=64 --mask=causal --arch=sm_90a --emit=warp --schedule='#tile.schedule<q = 128, kv = 128, stages = 3, warps = 8, q_in_registers = false, sram = 232448, roles = <groups = 2, producer = 72, consumer = 216, overlap = true, turns = false, rescale = always, apart = false, ahead = false, skip = false>>' | FileCheck %s
+//
+// The main kernel of a backward whose warps have roles. The reducer sends ahead, under conditions, multiplies dS^T K in two parts and
+// adds each up while the next runs; the consumer does the rest and writes dS to a ring.
+
+// CHECK-LABEL: warp.kernel @attention_backward_delta(
+// CHECK-COUNT-2: warp.store_rows
+
+// CHECK-LABEL: warp.kernel @attention_backward(
+// CHECK-SAME:    groups = 2 : i64
+// CHECK:         %[[KR:.+]] = warp.ring {{.+}} : !warp.ring<128x64xf16, 64, depth = 1, parts = 2>
+// CHECK:         %[[VR:.+]] = warp.ring {{.+}} : !warp.ring<128x64xf16, 64, depth = 1, parts = 2>
+// CHECK:         %[[DOR:.+]] = warp.ring {{.+}} : !warp.ring<128x64xf16, 64, depth = 2, values = 128>
+// CHECK:         %[[QR:.+]] = warp.ring {{.+}} : !warp.ring<128x64xf16, 64, depth = 3, values = 128>
+// CHECK:         %[[DSR:.+]] = warp.ring {{.+}} : !warp.ring<128x128xf16, 64, depth = 2, parts = 2>
+// CHECK:         %[[ROOM:.+]] = warp.staging {{.+}} : !warp.staging<64x64xf32, depth = 2>
+// CHECK:         warp.role reducer registers(72)
+// CHECK:           warp.send {{.+}} to %[[KR]]
+// CHECK:           warp.send {{.+}} values({{.+}}) to %[[QR]]
+// CHECK:           warp.send {{.+}} to %[[VR]]
+// CHECK:           scf.if
+// CHECK:             warp.send {{.+}} values({{.+}}) to %[[DOR]]
+// CHECK:           %[[K:.+]] = warp.receive %[[KR]]
+// CHECK:           scf.for
+// CHECK:             %[[DS:.+]] = warp.receive %[[DSR]]
+// CHECK:             %[[D0:.+]] = warp.wgmma %[[DS]], %[[K]] transpose_a depth(128) origin([0, 0])
+// CHECK:             scf.if
+// CHECK:               warp.send_sums %[[ROOM]] slot(1)
+// CHECK:             %[[D0S:.+]] = warp.settle %[[D0]] pending(0)
+// CHECK:             warp.stage_sums %[[D0S]] to %[[ROOM]] slot(0)
+// CHECK:             %[[D1:.+]] = warp.wgmma %[[DS]], %[[K]] transpose_a depth(128) origin([64, 0])
+// CHECK:             warp.send_sums %[[ROOM]] slot(0)
+// CHECK:             scf.if
+// CHECK:               warp.send {{.+}} to %[[DOR]]
+// CHECK:             warp.settle %[[D1]] pending(0)
+// CHECK-NEXT:        warp.release %[[DS]]
+// CHECK:             warp.stage_sums {{.+}} slot(1)
+// CHECK:         warp.role consumer registers(216)
+// CHECK:           scf.for {{.+}} iter_args(
+// CHECK:             %[[L:.+]] = warp.read_values %[[Q:.+]] :
+// CHECK:             math.exp2
+// CHECK:             %[[DO:.+]] = warp.receive %[[DOR]]
+// CHECK:             %[[DP:.+]] = warp.wgmma {{.+}}, %[[DO]] transpose_b
+// CHECK:             warp.read_values %[[DO]]
+// CHECK:             %[[DV:.+]] = warp.wgmma {{.+}}, %[[DO]] acc
+// CHECK:             %[[Q1:.+]] = warp.receive %[[QR]]
+// CHECK:             warp.settle %[[DP]] pending(1)
+// CHECK:             %[[W:.+]] = warp.acquire %[[DSR]]
+// CHECK:             warp.store {{.+}} to %[[W]]
+// CHECK-NEXT:        warp.commit %[[W]]
+// CHECK:             %[[DK:.+]] = warp.wgmma {{.+}}, %[[Q]] acc
+// CHECK:             warp.settle %[[DV]] pending(1)
+// CHECK-NEXT:        warp.release %[[DO]]
+// CHECK:             warp.wgmma {{.+}}, %[[Q1]] transpose_b
+// CHECK:             warp.settle %[[DK]] pending(1)
+// CHECK-NEXT:        warp.release %[[Q]]
+// CHECK:           warp.emit
+// CHECK:           warp.emit
+
+// CHECK-LABEL: warp.kernel @attention_backward_dq(
+// CHECK:         warp.load_sums {{.+}} packed

@@ -1,0 +1,24 @@
+// RUN: flashc --backward --head-dim=64 --mask=causal --arch=sm_90a --emit=ptx --schedule='#tile.schedule<q = 128, kv = 128, stages = 3, warps = 8, q_in_registers = false, sram = 232448, roles = <groups = 2, producer = 72, consumer = 216, overlap = true, turns = false, rescale = always, apart = false, ahead = false, skip = false>>' | FileCheck %s
+//
+// The main kernel of a backward whose warps have roles, as PTX: four warps beside the eight that compute, no counter of tiles; A and B
+// transposed for dQ, reducing bulk copies, dS through stmatrix and a proxy fence.
+
+// CHECK:     .entry attention_backward(
+// CHECK:     .reqntid 384
+// CHECK:     setmaxnreg.dec.sync.aligned.u32 72;
+// CHECK:     cp.async.bulk.tensor.5d.shared::cluster.global
+// CHECK:     cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes
+// CHECK:     wgmma.mma_async.sync.aligned.m64n64k16.f32.f16.f16 {{.+}}, da, db, 0, 1, 1, 1, 1;
+// CHECK:     cp.reduce.async.bulk.global.shared::cta.bulk_group.add.f32
+// CHECK:     cp.async.bulk.wait_group.read 1;
+// CHECK:     st.shared.v4.f32
+// CHECK:     setmaxnreg.inc.sync.aligned.u32 216;
+// CHECK:     ld.shared.v2.f32
+// CHECK:     ex2.approx.ftz.f32
+// CHECK:     stmatrix.sync.aligned.m8n8.x4.shared.b16
+// CHECK:     fence.proxy.async.shared::cta;
+// CHECK:     bar.warp.sync -1;
+// CHECK:     mbarrier.arrive.shared::cta.b64
+// CHECK-NOT: atom.global
+// CHECK:     .entry attention_backward_dq(
+// CHECK:     ld.global.v4
