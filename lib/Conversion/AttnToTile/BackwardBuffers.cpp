@@ -84,7 +84,7 @@ BufferList::BufferList(func::FuncOp func, attn::BackwardOp op, bool isPacked) {
   }
   Type f32 = Float32Type::get(op.getContext());
   auto rows = RankedTensorType::get({any, any, any}, f32);
-  // Copies of whole blocks take rows past the end, too.
+  // Whole blocks are copied, with rows past the end.
   std::string queries = isPacked ? "queries up to 128" : "queries";
   addWorkspace("delta", rows, {"batch", "heads", queries}, /*zeroed=*/false);
   if (isPacked)
@@ -92,8 +92,7 @@ BufferList::BufferList(func::FuncOp func, attn::BackwardOp op, bool isPacked) {
                  /*zeroed=*/false);
   int64_t headDim = op.getHeadDim();
   addWorkspace("dq_sum", RankedTensorType::get({any, any, any, headDim}, f32),
-               {"batch", "heads", isPacked ? "queries up to 64" : "queries",
-                std::to_string(headDim)},
+               {"batch", "heads", queries, std::to_string(headDim)},
                /*zeroed=*/true, isPacked);
 }
 

@@ -47,6 +47,9 @@ MemRefType Emitter::packedType(tile::DotOp op) {
 }
 
 tile::DotOp Emitter::onlyPackedFor(Value tile) {
+  // What a loop carries is as it was computed.
+  if (!tile.getDefiningOp())
+    return {};
   tile::DotOp first;
   for (OpOperand &use : tile.getUses()) {
     auto dot = dyn_cast<tile::DotOp>(use.getOwner());
