@@ -364,8 +364,7 @@ LogicalResult KernelEmitter::emitBranch(Block &from, Block *to) {
   if (to->mightHaveTerminator())
     to->getTerminator()->erase();
   b.setInsertionPointToEnd(to);
-  auto outside =
-      std::tuple(scalars, lane, entryEnd, std::move(entryValues));
+  auto outside = std::tuple(scalars, lane, entryEnd, std::move(entryValues));
   entryValues.clear();
   readLane();
   if (failed(remakeScalars(loop)))
