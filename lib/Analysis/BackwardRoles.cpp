@@ -62,7 +62,8 @@ std::optional<Schedule> chooseBackwardRoles(const ScheduleRequest &request,
   s.registersEstimate = isWide ? kWideKeyRegisters : kKeyRegisters;
   RoleChoices roles;
   roles.groups = kGroups;
-  roles.producerRegisters = isWide ? kNarrowReducerRegisters : kReducerRegisters;
+  roles.producerRegisters =
+      isWide ? kNarrowReducerRegisters : kReducerRegisters;
   roles.consumerRegisters = s.registersEstimate;
   roles.rescale = RescaleKind::Always;
   s.roles = roles;
@@ -83,14 +84,15 @@ llvm::Error checkBackwardRoles(const ScheduleRequest &asked, const Schedule &s,
         request.headDim, request.valueHeadDim, target.arch, s.stages);
   if (s.q != most->q || s.kv != most->kv || s.warps != most->warps ||
       s.roles->groups != kGroups)
-    return makeError("gradients by warps with roles of head dim {} go in blocks "
-                     "of {}x{} with {} groups, but the schedule has {}x{} and "
-                     "{}; use these",
-                     request.headDim, most->q, most->kv, kGroups, s.q, s.kv,
-                     s.roles->groups);
+    return makeError(
+        "gradients by warps with roles of head dim {} go in blocks "
+        "of {}x{} with {} groups, but the schedule has {}x{} and "
+        "{}; use these",
+        request.headDim, most->q, most->kv, kGroups, s.q, s.kv,
+        s.roles->groups);
   int64_t pool = (kGroups + 1) * getLaunchRegisters(kGroups, target);
-  int64_t dealt = s.roles->producerRegisters +
-                  kGroups * s.roles->consumerRegisters;
+  int64_t dealt =
+      s.roles->producerRegisters + kGroups * s.roles->consumerRegisters;
   if (dealt <= pool)
     return llvm::Error::success();
   return makeError("{} registers for the group that owns dQ and {} for each of "

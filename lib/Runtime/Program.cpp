@@ -142,8 +142,8 @@ Program::pack(const llvm::StringMap<ArrayArg> &arrays,
     auto arguments = packArrays(kernel.name, module.manifest(), args);
     if (!arguments)
       return arguments.takeError();
-    if (llvm::Error error = packTensorMaps(kernel.name, module.manifest(), args,
-                                           *arguments))
+    if (llvm::Error error =
+            packTensorMaps(kernel.name, module.manifest(), args, *arguments))
       return std::move(error);
     for (auto [name, array] : llvm::zip_equal(kernel.arguments, args))
       if (!llvm::is_contained(array.shape, 0))

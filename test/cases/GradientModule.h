@@ -16,8 +16,8 @@ llvm::Expected<mlir::OwningOpRef<mlir::ModuleOp>>
 moduleOf(const reference::GradientCase &test, mlir::MLIRContext &context);
 CompileOptions optionsOf(const reference::GradientCase &test);
 
-/// Backwards by warps with roles, for sm_90a: lengths, masks and groups of heads
-/// of each head dim that has that form.
+/// Backwards by warps with roles, for sm_90a: lengths, masks and groups of
+/// heads of each head dim that has that form.
 std::vector<reference::GradientCase> roleCases();
 
 /// A program for a GPU, or why there is none; as CompiledCase.

@@ -97,7 +97,7 @@ BufferList::BufferList(func::FuncOp func, attn::BackwardOp op,
   SmallVector<StringRef> marks = {kZeroed};
   marks.push_back(isPacked ? kPacked : kFragmentOrder);
   addWorkspace("dq_sum", RankedTensorType::get({any, any, any, headDim}, f32),
-                {"batch", "heads", queries, std::to_string(headDim)}, marks);
+               {"batch", "heads", queries, std::to_string(headDim)}, marks);
 }
 
 void BufferList::addSums(int64_t capture, bool forEachHead) {

@@ -185,15 +185,14 @@ KeyBlock BackwardKernel::loadKeys(Value batch, Value keyHead, Value firstKey) {
 
 QueryBlock BackwardKernel::loadQueries(Value batch, Value head,
                                        Value firstRow) {
-  return {batch,
-          head,
-          firstRow,
-          load(view("q"), batch, head, firstRow, {q, headDim}),
-          load(view("do"), batch, head, firstRow, {q, valueDim}),
-          loadValues(view("lse_rows") ? "lse_rows" : "lse", batch, head,
-                     firstRow),
-          rowsAreQueries ? loadValues("delta", batch, head, firstRow)
-                         : Value()};
+  return {
+      batch,
+      head,
+      firstRow,
+      load(view("q"), batch, head, firstRow, {q, headDim}),
+      load(view("do"), batch, head, firstRow, {q, valueDim}),
+      loadValues(view("lse_rows") ? "lse_rows" : "lse", batch, head, firstRow),
+      rowsAreQueries ? loadValues("delta", batch, head, firstRow) : Value()};
 }
 
 /// A value for each query: for each row of a pair's tiles, or for each column.

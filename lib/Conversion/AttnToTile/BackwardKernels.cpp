@@ -119,13 +119,13 @@ void BackwardBuilder::buildDelta() {
 void BackwardBuilder::buildLseRows(Value row, int64_t rows) {
   Value lse = k.load(k.view("lse"), k.batch, k.head, row, {rows});
   Value end = k.dim(k.view("lse"), 2);
-  Value result = tile::buildMap(
-      k.b, lse.getType(), lse, row, [&](ValueRange x) {
+  Value result =
+      tile::buildMap(k.b, lse.getType(), lse, row, [&](ValueRange x) {
         constexpr float infinity = std::numeric_limits<float>::infinity();
         Value none = arith::CmpFOp::create(k.b, arith::CmpFPredicate::OEQ, x[0],
                                            tile::buildF32(k.b, -infinity));
-        Value isPast = arith::CmpIOp::create(
-            k.b, arith::CmpIPredicate::sge, x[1], end);
+        Value isPast =
+            arith::CmpIOp::create(k.b, arith::CmpIPredicate::sge, x[1], end);
         Value isFar = arith::OrIOp::create(k.b, none, isPast);
         return SmallVector<Value>{arith::SelectOp::create(
             k.b, isFar, tile::buildF32(k.b, infinity), x[0])};

@@ -53,8 +53,7 @@ LogicalResult GradientConverter::findParts() {
 }
 
 void GradientConverter::beginRole(warp::RoleKind kind, int64_t registers) {
-  auto role =
-      warp::RoleOp::create(builder, kernel.getLoc(), kind, registers);
+  auto role = warp::RoleOp::create(builder, kernel.getLoc(), kind, registers);
   builder.createBlock(&role.getBody());
 }
 
@@ -70,8 +69,8 @@ Value GradientConverter::createRing(Location loc, RankedTensorType tile,
                               /*barriers=*/IntegerAttr());
 }
 
-/// Columns of a product of the reducer: 64 take 32 registers of a thread, beside
-/// some 40 that it has in any case.
+/// Columns of a product of the reducer: 64 take 32 registers of a thread,
+/// beside some 40 that it has in any case.
 int64_t GradientConverter::getPartColumns() {
   constexpr int64_t kWide = 72;
   return roles().getProducer() < kWide ? 32 : 64;
@@ -140,8 +139,8 @@ void GradientConverter::createRings() {
       if (auto next = value.getDefiningOp<tile::LoadOp>())
         carriedOn[load] = next;
   kernel.walk([&](tile::LoadOp load) {
-    if (tile::LoadOp values = isStreamed(load) ? findValues(load)
-                                               : tile::LoadOp()) {
+    if (tile::LoadOp values =
+            isStreamed(load) ? findValues(load) : tile::LoadOp()) {
       valuesOf[load] = values;
       rowsOf[values] = load;
     }
@@ -156,22 +155,23 @@ void GradientConverter::createRings() {
       continue;
     // A block that the loop carries has a slot for two pairs; another gives one
     // up where blocks are long.
-    bool isCarried = llvm::is_contained(llvm::make_second_range(carriedOn), load);
+    bool isCarried =
+        llvm::is_contained(llvm::make_second_range(carriedOn), load);
     int64_t rows = typeOf(load).getDimSize(0);
     bool isLong = rows > kSegment && stages > 2;
-    rings[load] = createRing(load.getLoc(), typeOf(load),
-                             stages - (isLong && !isCarried), /*parts=*/1,
-                             valuesOf.contains(load) ? rows : 0);
+    rings[load] =
+        createRing(load.getLoc(), typeOf(load), stages - (isLong && !isCarried),
+                   /*parts=*/1, valuesOf.contains(load) ? rows : 0);
   }
   for (auto [load, next] : carriedOn)
     if (isStreamed(next))
       rings[load] = rings.lookup(next);
-  scoreRing = createRing(
-      ofQueries.getLoc(), cast<RankedTensorType>(ofQueries.getLhs().getType()),
-      kScoreSlots, roles().getGroups());
-  auto room = warp::StagingType::get(builder.getContext(),
-                                     {64, getPartColumns()},
-                                     builder.getF32Type(), kSumSlots);
+  scoreRing = createRing(ofQueries.getLoc(),
+                         cast<RankedTensorType>(ofQueries.getLhs().getType()),
+                         kScoreSlots, roles().getGroups());
+  auto room =
+      warp::StagingType::get(builder.getContext(), {64, getPartColumns()},
+                             builder.getF32Type(), kSumSlots);
   staging = warp::StagingOp::create(builder, accumulate.getLoc(), room,
                                     /*offset=*/IntegerAttr());
 }
@@ -185,12 +185,13 @@ LogicalResult GradientConverter::convertReturn(tile::ReturnOp) {
 }
 
 /// Indices that a loop carries for others alone: the consumer does not load, so
-/// it needs no heads. Each becomes what it starts as, and canonicalization takes
-/// it away.
+/// it needs no heads. Each becomes what it starts as, and canonicalization
+/// takes it away.
 static void dropUnusedIndices(scf::ForOp loop) {
   auto isIndexOp = [](Operation *op) {
     return op->getNumRegions() == 0 && isPure(op) &&
-           llvm::all_of(op->getResultTypes(), llvm::IsaPred<IndexType, IntegerType>);
+           llvm::all_of(op->getResultTypes(),
+                        llvm::IsaPred<IndexType, IntegerType>);
   };
   llvm::SmallPtrSet<Value, 16> used;
   SmallVector<Value> todo;
@@ -354,9 +355,9 @@ LogicalResult GradientConverter::convertStore(tile::StoreOp op) {
   auto type = cast<warp::FragmentType>(fragment.getType());
   int64_t shape[] = {type.getShape()[0],
                      int64_t(llvm::alignTo(type.getShape()[1], kSegment))};
-  auto alias = warp::BufferType::get(builder.getContext(), shape,
-                                     type.getElementType(), kSegment,
-                                     roles().getGroups());
+  auto alias =
+      warp::BufferType::get(builder.getContext(), shape, type.getElementType(),
+                            kSegment, roles().getGroups());
   Value buffer =
       warp::AliasOp::create(builder, op.getLoc(), alias, valueBuffer);
   warp::EmitOp::create(builder, op.getLoc(), fragment, buffer,

@@ -55,8 +55,8 @@ LogicalResult RoleConverter::produceOp(Operation *op) {
         arith::MulIOp::create(builder, loc, lookup(next.getBlock()), rows);
     warp::SendOp::create(builder, loc, lookup(stream.getView()),
                          lookup(stream.getBatch()), lookup(stream.getHead()),
-                         row, /*values=*/Value(), rings.lookup(stream),
-                         Value(), Value());
+                         row, /*values=*/Value(), rings.lookup(stream), Value(),
+                         Value());
     return success();
   }
   if (auto loop = dyn_cast<scf::ForOp>(op)) {

@@ -116,7 +116,8 @@ SmallVector<GradientConverter::Ahead> GradientConverter::findAhead() {
         kernel.getBody().getOps<tile::LoadOp>(), [&](tile::LoadOp other) {
           return rings.lookup(other) == rings.lookup(load);
         });
-    int64_t depth = cast<warp::RingType>(rings.lookup(load).getType()).getDepth();
+    int64_t depth =
+        cast<warp::RingType>(rings.lookup(load).getType()).getDepth();
     result.push_back({load, std::max<int64_t>(depth - before, 1)});
   }
   return result;
@@ -147,10 +148,9 @@ void GradientConverter::sendSums(const Part &part, int64_t slot, Value head,
     row = arith::AddIOp::create(
         builder, loc, row,
         arith::ConstantIndexOp::create(builder, loc, part.row));
-  warp::SendSumsOp::create(builder, loc, staging, slot,
-                           lookup(accumulate.getView()),
-                           lookup(accumulate.getBatch()), head, row,
-                           part.column, part.columns);
+  warp::SendSumsOp::create(
+      builder, loc, staging, slot, lookup(accumulate.getView()),
+      lookup(accumulate.getBatch()), head, row, part.column, part.columns);
 }
 
 void GradientConverter::buildReducerLoop() {
@@ -205,12 +205,12 @@ void GradientConverter::buildReducerLoop() {
     Coordinates there(carried.slice(size, size));
     auto [row, head] = targetOf(here);
     auto type = cast<warp::RingType>(scoreRing.getType());
-    Value scores = warp::ReceiveOp::create(
-        builder, loc, type.getBufferType(), scoreRing, Value(), Value());
+    Value scores = warp::ReceiveOp::create(builder, loc, type.getBufferType(),
+                                           scoreRing, Value(), Value());
     for (auto [i, part] : llvm::enumerate(parts)) {
-      auto result = warp::FragmentType::get(builder.getContext(),
-                                            {kPart, part.columns},
-                                            builder.getF32Type(), false);
+      auto result =
+          warp::FragmentType::get(builder.getContext(), {kPart, part.columns},
+                                  builder.getF32Type(), false);
       Value product = warp::WgmmaOp::create(
           builder, loc, result, scores, keys, Value(), /*transpose_a=*/true,
           /*transpose_b=*/false, type.getShape()[0],
@@ -239,8 +239,8 @@ void GradientConverter::buildReducerLoop() {
     results.append({head, row});
     scf::YieldOp::create(builder, loc, results);
   };
-  auto reducing = scf::ForOp::create(builder, loc, zero, pairs, index(1), inits,
-                                     body);
+  auto reducing =
+      scf::ForOp::create(builder, loc, zero, pairs, index(1), inits, body);
   auto branch = scf::IfOp::create(builder, loc, less(zero, pairs),
                                   /*withElseRegion=*/false);
   builder.setInsertionPointToStart(branch.thenBlock());

@@ -15,8 +15,7 @@ namespace flashc {
 namespace {
 /// Whether it is the main kernel of a backward.
 bool addsUp(tile::KernelOp kernel) {
-  return kernel
-      .walk([](tile::AccumulateOp) { return WalkResult::interrupt(); })
+  return kernel.walk([](tile::AccumulateOp) { return WalkResult::interrupt(); })
       .wasInterrupted();
 }
 

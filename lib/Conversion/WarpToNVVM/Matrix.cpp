@@ -249,7 +249,8 @@ void KernelEmitter::emitMma(warp::MmaOp op) {
                         : loadOperandA(buffer, lhsBuffer, rowTile, k));
         continue;
       }
-      FragmentLayout lhs(cast<warp::FragmentType>(op.getLhs().getType()), grid());
+      FragmentLayout lhs(cast<warp::FragmentType>(op.getLhs().getType()),
+                         grid());
       ArrayRef<Value> registers = fragments[op.getLhs()];
       a.push_back(Registers(registers.slice(lhs.pair(rowTile, k / 8, 0), 4)));
     }

@@ -25,8 +25,8 @@ void KernelEmitter::readLane() {
 // This warp's part of a slot.
 Value KernelEmitter::stagedPart(warp::StagingOp room, int64_t slot) {
   auto type = room.getStaging().getType();
-  Value own = arith::MulIOp::create(
-      b, warpId, i32(type.getShape()[1] / 8 * kColumnBytes));
+  Value own = arith::MulIOp::create(b, warpId,
+                                    i32(type.getShape()[1] / 8 * kColumnBytes));
   return sharedAt(*room.getOffset() + slot * type.getSlotBytes(), own);
 }
 
@@ -41,9 +41,8 @@ void KernelEmitter::emitStageSums(warp::StageSumsOp op) {
             "~{memory}", {});
   });
   meetWarp();
-  Value address =
-      arith::AddIOp::create(b, stagedPart(room, op.getSlot()),
-                            arith::ShLIOp::create(b, lane, i32(4)));
+  Value address = arith::AddIOp::create(b, stagedPart(room, op.getSlot()),
+                                        arith::ShLIOp::create(b, lane, i32(4)));
   Registers registers = fragments[op.getFragment()];
   for (size_t i = 0; i < registers.size(); i += 4)
     asmVoid(fmt::format("st.shared.v4.f32 [$0 + {}], {{$1, $2, $3, $4}};",
@@ -65,12 +64,12 @@ void KernelEmitter::emitSendSums(warp::SendSumsOp op) {
       arith::CmpIOp::create(b, arith::CmpIPredicate::eq, lane, i32(0));
   callWithCondition(isFirst, [&] {
     Value start = headOffset(view, scalar(op.getBatch()), scalar(op.getHead()));
-    Value rows = arith::AddIOp::create(
-        b, toI32(scalar(op.getRow())),
-        arith::MulIOp::create(b, warpId, i32(kWarpRows)));
+    Value rows =
+        arith::AddIOp::create(b, toI32(scalar(op.getRow())),
+                              arith::MulIOp::create(b, warpId, i32(kWarpRows)));
     Value elements = arith::MulIOp::create(b, wide(rows), i64(columns));
-    elements = arith::AddIOp::create(
-        b, elements, i64(int64_t(op.getFirst()) * kWarpRows));
+    elements = arith::AddIOp::create(b, elements,
+                                     i64(int64_t(op.getFirst()) * kWarpRows));
     Value target =
         elementAddress(view, arith::AddIOp::create(b, start, elements));
     asmVoid("cp.reduce.async.bulk.global.shared::cta.bulk_group.add.f32 [$0], "

@@ -115,16 +115,16 @@ void KernelEmitter::emitReadValues(warp::ReadValuesOp op) {
       warp::getReceive(op.getBuffer()).getRing().getDefiningOp<warp::RingOp>();
   if (isShortOfRegisters())
     readLane();
-  Value pair = arith::ShLIOp::create(
-      b, arith::AndIOp::create(b, lane, i32(3)), i32(3));
+  Value pair =
+      arith::ShLIOp::create(b, arith::AndIOp::create(b, lane, i32(3)), i32(3));
   Value address = arith::AddIOp::create(
       b, valuesAddress(ring, stageOf(op.getBuffer(), ring)), pair);
   Registers out;
   for (int64_t i = 0; i < ring.getRing().getType().getValues() / 8; ++i)
-    out.append(asmMany({b.getF32Type(), b.getF32Type()},
-                       fmt::format("ld.shared.v2.f32 {{$0, $1}}, [$2 + {}];",
-                                   i * 32),
-                       "=f,=f,r,~{memory}", address));
+    out.append(
+        asmMany({b.getF32Type(), b.getF32Type()},
+                fmt::format("ld.shared.v2.f32 {{$0, $1}}, [$2 + {}];", i * 32),
+                "=f,=f,r,~{memory}", address));
   fragments[op.getFragment()] = out;
 }
 
@@ -152,10 +152,10 @@ LogicalResult KernelEmitter::emitAcquire(warp::AcquireOp op) {
   Value stage = scalar(op.getStage());
   awaitBarrier(ringBarrier(ring, stage, group, /*full=*/false),
                arith::XOrIOp::create(b, scalar(op.getPhase()), i32(1)));
-  buffers[op.getBuffer()] = sharedAt(
-      *ring.getOffset(),
-      arith::MulIOp::create(b, stage,
-                            i32(ring.getRing().getType().getSlotBytes())));
+  buffers[op.getBuffer()] =
+      sharedAt(*ring.getOffset(),
+               arith::MulIOp::create(
+                   b, stage, i32(ring.getRing().getType().getSlotBytes())));
   return success();
 }
 

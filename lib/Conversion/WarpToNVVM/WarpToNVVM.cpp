@@ -23,8 +23,7 @@ constexpr StringLiteral kSharedSymbol = "flashc_shared";
 
 KernelEmitter::KernelEmitter(warp::KernelOp kernel,
                              const MachineFeatures &features)
-    : kernel(kernel), features(features),
-      b(kernel.getLoc(), OpBuilder(kernel)),
+    : kernel(kernel), features(features), b(kernel.getLoc(), OpBuilder(kernel)),
       mapList(warp::getTensorMaps(kernel)) {}
 
 // A view's parameters, in order: pointer, dynamic sizes (i32), dynamic strides
@@ -365,8 +364,7 @@ LogicalResult KernelEmitter::emitBranch(Block &from, Block *to) {
   if (to->mightHaveTerminator())
     to->getTerminator()->erase();
   b.setInsertionPointToEnd(to);
-  auto outside =
-      std::tuple(scalars, lane, entryEnd, std::move(entryValues));
+  auto outside = std::tuple(scalars, lane, entryEnd, std::move(entryValues));
   entryValues.clear();
   readLane();
   if (failed(remakeScalars(loop)))

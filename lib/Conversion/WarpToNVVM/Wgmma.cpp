@@ -65,9 +65,8 @@ void KernelEmitter::emitWgmma(warp::WgmmaOp op) {
   if (auto at = op.getOrigin())
     origin.assign(at->begin(), at->end());
   if (lhsBuffer) {
-    operands.push_back(descriptor(isReducer ? buffers[op.getLhs()]
-                                            : partAddress(op.getLhs()),
-                                  16));
+    operands.push_back(descriptor(
+        isReducer ? buffers[op.getLhs()] : partAddress(op.getLhs()), 16));
     constraints += "l,";
   } else {
     Registers registers = fragments[op.getLhs()];
@@ -91,9 +90,8 @@ void KernelEmitter::emitWgmma(warp::WgmmaOp op) {
              k % perPart * 128 + column / 64 * type.getPartRows() * 8 +
              column % 64 / 8;
     };
-    int64_t stepB = transposeB
-                        ? segment * rhs.getShape()[0] * 8 + inSegment
-                        : rowStep(rhs, origin[1]);
+    int64_t stepB = transposeB ? segment * rhs.getShape()[0] * 8 + inSegment
+                               : rowStep(rhs, origin[1]);
     text += fmt::format("add.s64 db, ${}, {};\n", rhsAt, stepB);
     std::string a;
     if (lhsBuffer) {

@@ -347,7 +347,7 @@ warp.kernel @f(%q: !view, %b: index) attributes {q_block = 64 : i64, warps = 4 :
   warp.role producer registers(24) {
     %c0 = arith.constant 0 : i32
     // expected-error @+1 {{'warp.send' op has stage and phase or neither, but only one is there; run 'warp-assign-stages'}}
-    "warp.send"(%q, %b, %b, %b, %r, %c0) <{operandSegmentSizes = array<i32: 1, 1, 1, 1, 1, 1, 0>}> : (!view, index, index, index, !warp.ring<64x64xf16, 64, depth = 1>, i32) -> ()
+    "warp.send"(%q, %b, %b, %b, %r, %c0) <{operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 1, 1, 0>}> : (!view, index, index, index, !warp.ring<64x64xf16, 64, depth = 1>, i32) -> ()
   }
   warp.return
 }

@@ -23,18 +23,23 @@ TEST_CASE("workspace: sizes by words") {
   workspace.sizes = {"1", "kv_heads", "keys", "capture 1"};
   CHECK(llvm::cantFail(workspaceSizes(workspace, sizes())) ==
         llvm::SmallVector<int64_t, 4>{1, 4, 200, 20000});
+  workspace.sizes = {"queries up to 64", "queries up to 100"};
+  CHECK(llvm::cantFail(workspaceSizes(workspace, sizes())) ==
+        llvm::SmallVector<int64_t, 4>{128, 100});
 }
 
 TEST_CASE("workspace: an unknown word is an error") {
-  for (const char *word :
-       {"rows", "capture 2", "capture -1", "capture x", ""}) {
+  for (const char *word : {"rows", "capture 2", "capture -1", "capture x",
+                           "queries up to 0", ""}) {
     Workspace workspace{"w", "f32", {word}, false};
     auto result = workspaceSizes(workspace, sizes());
     REQUIRE(!result);
     CHECK(llvm::toString(result.takeError()) ==
           "workspace 'w' has the size '" + std::string(word) +
-              "', but sizes are batch, heads, kv_heads, queries, keys, capture "
-              "N with N below 2, or a number; correct the manifest");
+              "', but sizes are batch, heads, kv_heads, queries, queries up to "
+              "N, "
+              "keys, capture N with N below 2, or a number; correct the "
+              "manifest");
   }
 }
 

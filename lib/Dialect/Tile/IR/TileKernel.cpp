@@ -103,8 +103,8 @@ LogicalResult ScheduleAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                        << q << " and warps = " << warps
                        << "; change one of them";
   // A forward's rows are queries, a backward's are keys.
-  if (roles && (warps != 4 * roles.getGroups() ||
-                (q != 16 * warps && kv != 16 * warps)))
+  if (roles &&
+      (warps != 4 * roles.getGroups() || (q != 16 * warps && kv != 16 * warps)))
     return emitError() << "expects four warps for each of " << roles.getGroups()
                        << " groups and 16 rows for each warp, but got warps = "
                        << warps << " and q = " << q << "; make them "

@@ -88,7 +88,8 @@ Value findRounded(Value probs) {
       map.getResults().size() != 1)
     return {};
   Block &body = map.getBody().front();
-  auto wide = body.getTerminator()->getOperand(0).getDefiningOp<arith::ExtFOp>();
+  auto wide =
+      body.getTerminator()->getOperand(0).getDefiningOp<arith::ExtFOp>();
   return wide && wide.getIn() == body.getArgument(0) ? map.getInputs().front()
                                                      : Value();
 }
@@ -115,8 +116,7 @@ struct ExpandProbsGradient : OpRewritePattern<ProbsGradientOp> {
       if (!op.getGuarded())
         return {product};
       Value zero = buildF32(b, 0.0f);
-      Value none =
-          arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, p, zero);
+      Value none = arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, p, zero);
       return {arith::SelectOp::create(b, none, zero, product)};
     };
     Value result = buildMap(b, op.getType(), inputs, {}, body)[0];

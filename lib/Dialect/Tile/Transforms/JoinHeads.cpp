@@ -81,8 +81,8 @@ void Joiner::cloneMask(Value block, IRMapping &mapping) {
     mapping.map(nest.mask.getResult(), scores);
     return;
   }
-  auto branch =
-      scf::IfOp::create(b, nest.mask->getResultTypes(), hides, /*withElse=*/true);
+  auto branch = scf::IfOp::create(b, nest.mask->getResultTypes(), hides,
+                                  /*withElse=*/true);
   mapping.map(nest.mask.getResult(), branch.getResult(0));
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(branch.elseBlock());
@@ -133,8 +133,7 @@ void Joiner::run() {
     SmallVector<Value> sums = buildPair(head, block, carried.drop_front(2));
     // Behind the last pair comes one that is there, too: it may be loaded.
     Value next = arith::AddIOp::create(b, block, index(1));
-    Value wraps =
-        arith::CmpIOp::create(b, arith::CmpIPredicate::sge, next, hi);
+    Value wraps = arith::CmpIOp::create(b, arith::CmpIPredicate::sge, next, hi);
     Value nextHead = arith::MinSIOp::create(
         b, arith::AddIOp::create(b, head, index(1)), lastHead);
     SmallVector<Value> results = {

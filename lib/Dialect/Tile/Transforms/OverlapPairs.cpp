@@ -33,8 +33,9 @@ template <typename OpTy> OpTy definedIn(Block *block, Value value) {
 /// A map that rounds one tile.
 MapOp findRounding(Block *block, Value value) {
   auto map = definedIn<MapOp>(block, value);
-  return map && map.getInputs().size() == 1 && map.getOrigin().empty() ? map
-                                                                       : MapOp();
+  return map && map.getInputs().size() == 1 && map.getOrigin().empty()
+             ? map
+             : MapOp();
 }
 } // namespace
 
@@ -54,8 +55,8 @@ std::optional<PairLoop> matchPairLoop(scf::ForOp loop) {
   p.roundedGradient = findRounding(body, p.ofQueries.getLhs());
   if (!p.roundedGradient)
     return std::nullopt;
-  p.scoreGradient = definedIn<ProbsGradientOp>(
-      body, p.roundedGradient.getInputs().front());
+  p.scoreGradient =
+      definedIn<ProbsGradientOp>(body, p.roundedGradient.getInputs().front());
   if (!p.scoreGradient || p.scoreGradient.getProbs() != p.probs.getResult())
     return std::nullopt;
   p.gradient = definedIn<DotOp>(body, p.scoreGradient.getGradient());
@@ -126,8 +127,7 @@ void PairOverlapper::cloneFor(ValueRange values, IRMapping &mapping) {
 
 Value PairOverlapper::unround(Value tile, Type type) {
   return buildMap(b, type, tile, {}, [&](ValueRange x) {
-    return SmallVector<Value>{
-        arith::ExtFOp::create(b, b.getF32Type(), x[0])};
+    return SmallVector<Value>{arith::ExtFOp::create(b, b.getF32Type(), x[0])};
   })[0];
 }
 
@@ -154,8 +154,7 @@ SmallVector<Value> PairOverlapper::buildBody(ValueRange carried) {
     }
   cloneWith(parts.query, next);
   Value rounded = mapping.lookup(parts.roundedProbs.getResult(0));
-  mapping.map(parts.probs.getResult(),
-              unround(rounded, parts.probs.getType()));
+  mapping.map(parts.probs.getResult(), unround(rounded, parts.probs.getType()));
   cloneWith(parts.roundedGradient, mapping);
   cloneWith(parts.ofKeys, mapping);
   cloneWith(parts.scores, next);

@@ -251,7 +251,8 @@ LogicalResult AcquireOp::verify() {
       failed(verifyStage(*this, getStage(), getPhase())))
     return failure();
   if (ring.getParts() != groupsOf(*this))
-    return emitOpError("names the group's own part of a slot, but the ring has ")
+    return emitOpError(
+               "names the group's own part of a slot, but the ring has ")
            << ring.getParts() << " parts for " << groupsOf(*this)
            << " groups; give it a part for each";
   return verifyInRole(*this, RoleKind::Consumer);
@@ -309,9 +310,10 @@ LogicalResult WgmmaOp::verify() {
   bool transposeA = getTransposeA();
   if ((transposeA || getOrigin()) &&
       (!reduces || !transposeA || !buffer || getTransposeB()))
-    return emitOpError("transposes A, and has a part of the product as its "
-                       "result, in the reducer, with A in shared memory and B "
-                       "as it is; leave out transpose_a, origin or transpose_b");
+    return emitOpError(
+        "transposes A, and has a part of the product as its "
+        "result, in the reducer, with A in shared memory and B "
+        "as it is; leave out transpose_a, origin or transpose_b");
   SmallVector<int64_t> origin(2, 0);
   if (auto at = getOrigin())
     origin.assign(at->begin(), at->end());
@@ -320,8 +322,9 @@ LogicalResult WgmmaOp::verify() {
                      origin[1] % 8 == 0 &&
                      (origin[1] % 64 == 0 || origin[1] % 64 + columns <= 64);
   if (!isInSegment || origin[0] % 64 || origin[0] < 0)
-    return emitOpError("begins at a row that is a multiple of 64 and in one "
-                       "segment of 64 columns, or at its first, but origin is [")
+    return emitOpError(
+               "begins at a row that is a multiple of 64 and in one "
+               "segment of 64 columns, or at its first, but origin is [")
            << origin << "] and there are " << columns
            << " columns; use (0, 64) or the like";
   ArrayRef<int64_t> lhs = buffer ? buffer.getShape() : fragment.getShape();
@@ -392,8 +395,9 @@ LogicalResult StageSumsOp::verify() {
 LogicalResult SendSumsOp::verify() {
   auto view = cast<MemRefType>(getView().getType());
   int64_t first = getFirst(), count = getCount();
-  if (!view.getElementType().isF32() || ShapedType::isDynamic(view.getDimSize(3)) ||
-      first < 0 || first % 8 || first + count > view.getDimSize(3))
+  if (!view.getElementType().isF32() ||
+      ShapedType::isDynamic(view.getDimSize(3)) || first < 0 || first % 8 ||
+      first + count > view.getDimSize(3))
     return emitOpError("adds to whole groups of 8 columns of f32 sums, but the "
                        "view is ")
            << view << " and the columns are " << first << " to "

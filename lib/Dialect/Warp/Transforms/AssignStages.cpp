@@ -85,8 +85,9 @@ void StageAssigner::runUse(Operation *op, Side ring, Stages &stages,
       });
   OpBuilder b(op);
   b.setInsertionPointAfter(last);
-  auto next = AdvanceOp::create(b, op->getLoc(), stage.stage, stage.phase,
-                                cast<RingType>(ring.first.getType()).getDepth());
+  auto next =
+      AdvanceOp::create(b, op->getLoc(), stage.stage, stage.phase,
+                        cast<RingType>(ring.first.getType()).getDepth());
   stage = {next.getNextStage(), next.getNextPhase()};
 }
 

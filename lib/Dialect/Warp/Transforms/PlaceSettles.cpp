@@ -121,8 +121,8 @@ Operation *getLastReader(Value buffer, Block *block, Operation *last) {
 /// one that names its result.
 void SettlePlacer::releaseBehind(Value buffer, Block &block, Operation *last) {
   for (Operation *user : buffer.getUsers())
-    if (isa<scf::YieldOp>(user) || (isa<scf::ForOp>(user) &&
-                                    user->getBlock() == &block))
+    if (isa<scf::YieldOp>(user) ||
+        (isa<scf::ForOp>(user) && user->getBlock() == &block))
       return; // handed on
   last = getLastReader(buffer, &block, last);
   if (auto product = dyn_cast_or_null<WgmmaOp>(last))

@@ -190,8 +190,7 @@ LogicalResult RoleCompiler::addOp(Operation *op) {
         return addLoop(op, tiles.getInits(),
                        op->getRegion(0).getArguments().drop_front(3));
       })
-      .Case<AliasOp, AllocOp, RingOp, StagingOp>(
-          [](auto) { return success(); })
+      .Case<AliasOp, AllocOp, RingOp, StagingOp>([](auto) { return success(); })
       .Default([&](Operation *) {
         auto loop = dyn_cast<scf::ForOp>(op);
         return loop && holds(loop, isProtocol)
@@ -251,8 +250,8 @@ LogicalResult RoleCompiler::addLoop(Operation *op, ValueRange inits,
                                     ValueRange arguments) {
   bool isShared = holds(op, takesSlots);
   int64_t number = program.loops.size();
-  RoleLoop added{op, nesting, isShared, skips(op), getFixedTrips(op), op,
-                 {}, {}};
+  RoleLoop added{op, nesting, isShared, skips(op), getFixedTrips(op),
+                 op, {},      {}};
   if (countsFromZero(op)) {
     auto loop = cast<scf::ForOp>(op);
     added.trip = getRegister(loop.getInductionVar());

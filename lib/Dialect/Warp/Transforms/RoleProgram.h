@@ -35,9 +35,9 @@ struct Instruction {
     Advance,  // in and out: stage, phase; number: the depth
     Compute,  // in: operands of an arith op; out: its result
     Branch,   // in: the condition; target: behind what it guards
-    Copy,    // in to out, all at once
-    Enter,   // number: the loop; target: behind the loop
-    Repeat,  // number: the loop; target: its first instruction
+    Copy,     // in to out, all at once
+    Enter,    // number: the loop; target: behind the loop
+    Repeat,   // number: the loop; target: its first instruction
     End
   };
   Kind kind;

@@ -214,9 +214,8 @@ void RoleRun::compute(Agent &agent, const Instruction &next) {
 void RoleRun::repeat(Agent &agent, const Instruction &next) {
   int64_t &left = agent.tripsLeft[next.number];
   if (auto trip = agent.program->loops[next.number].trip)
-    agent.registers[*trip] = next.kind == Instruction::Kind::Enter
-                                 ? 0
-                                 : agent.registers[*trip] + 1;
+    agent.registers[*trip] =
+        next.kind == Instruction::Kind::Enter ? 0 : agent.registers[*trip] + 1;
   if (next.kind == Instruction::Kind::Enter) {
     left = agent.trips[next.number];
     agent.pc = left > 0 ? agent.pc + 1 : next.target;
@@ -266,8 +265,8 @@ LogicalResult RoleRun::reportDeadlock() {
     return agent.program->code[agent.pc].op;
   };
   InFlightDiagnostic error = fail(getOp(*first))
-                             << "waits for ever, " << getName(*first)
-                             << ' ' << describeWait(*first)
+                             << "waits for ever, " << getName(*first) << ' '
+                             << describeWait(*first)
                              << ", and no role can go on; let each take and "
                                 "release slots and turns in the others' order";
   for (const Agent &agent : agents) {

@@ -8,10 +8,10 @@
 
 namespace flashc::warp {
 
-/// The producer (or reducer) and each consumer warpgroup are agents: one runs until it has
-/// to wait, then the next one does. Whatever they wait for stays true once it
-/// is, so the order in which they run changes no result. (A warpgroup is one
-/// agent since its four warps run the same code.)
+/// The producer (or reducer) and each consumer warpgroup are agents: one runs
+/// until it has to wait, then the next one does. Whatever they wait for stays
+/// true once it is, so the order in which they run changes no result. (A
+/// warpgroup is one agent since its four warps run the same code.)
 class RoleRun {
 public:
   RoleRun(KernelOp kernel, const RoleProgram &producer,
@@ -55,7 +55,7 @@ private:
     std::vector<mlir::Operation *> products = {}; // in order of issue
     int64_t complete = 0;                         // how many of these are
     int64_t turnsAwaited = 0, turnsPassed = 0;
-    mlir::Operation *turn = nullptr; // the last op on a turn
+    mlir::Operation *turn = nullptr;            // the last op on a turn
     std::vector<mlir::Operation *> staged = {}; // what holds a staging slot
     int64_t sums = 0;                           // slots sent so far
     std::vector<int64_t> sentSums = {};         // the last of them, each slot

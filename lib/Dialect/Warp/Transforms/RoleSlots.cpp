@@ -250,8 +250,8 @@ LogicalResult RoleRun::checkSlotsAtEnd() {
       if (agent.group < 0 ? !ring.isReadByLoader
                           : !ring.isReadByGroups && ring.isReadByLoader)
         continue;
-      int64_t sends = ring.sent[ring.parts > 1 && agent.group > 0 ? agent.group
-                                                                  : 0];
+      int64_t sends =
+          ring.sent[ring.parts > 1 && agent.group > 0 ? agent.group : 0];
       int64_t receives = agent.position[number];
       if (sends == receives)
         continue;
@@ -280,8 +280,7 @@ LogicalResult RoleRun::stageSums(Agent &agent, const Instruction &next) {
     error.attachNote(before->getLoc()) << "staged here";
     return error;
   }
-  int64_t depth =
-      cast<StageSumsOp>(next.op).getStaging().getType().getDepth();
+  int64_t depth = cast<StageSumsOp>(next.op).getStaging().getType().getDepth();
   int64_t sent = agent.sentSums[next.number];
   if (sent >= 0 && agent.sums - 1 - sent < depth - 1)
     return fail(next.op) << "writes a slot whose copy may be under way: "
