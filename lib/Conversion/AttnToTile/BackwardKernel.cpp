@@ -186,13 +186,14 @@ KeyBlock BackwardKernel::loadKeys(Value batch, Value keyHead, Value firstKey) {
 QueryBlock BackwardKernel::loadQueries(Value batch, Value head,
                                        Value firstRow) {
   return {
-      batch,
-      head,
-      firstRow,
+      batch, head, firstRow,
       load(view("q"), batch, head, firstRow, {q, headDim}),
       load(view("do"), batch, head, firstRow, {q, valueDim}),
       loadValues(view("lse_rows") ? "lse_rows" : "lse", batch, head, firstRow),
-      rowsAreQueries ? loadValues("delta", batch, head, firstRow) : Value()};
+      // Warps with roles read it where the copies that bring it are.
+      view("lse_rows") && !rowsAreQueries
+          ? Value()
+          : loadValues("delta", batch, head, firstRow)};
 }
 
 /// A value for each query: for each row of a pair's tiles, or for each column.
@@ -280,10 +281,12 @@ Pair BackwardKernel::buildPair(const QueryBlock &queries,
       b, scores.getType(), scores, queries.lse,
       tile::ExpBaseAttr::get(b.getContext(), tile::ExpBase::E),
       b.getF32FloatAttr(scale));
+  Value delta = queries.delta;
+  if (!delta)
+    delta = loadValues("delta", queries.batch, queries.head, queries.firstRow);
   Value gradient = product(keys.value, queries.outputGradient);
-  pair.scoreGradient =
-      tile::ProbsGradientOp::create(b, scores.getType(), pair.probs, gradient,
-                                    queries.delta, /*guarded=*/true);
+  pair.scoreGradient = tile::ProbsGradientOp::create(
+      b, scores.getType(), pair.probs, gradient, delta, /*guarded=*/true);
   if (op.hasScore())
     buildScoreGradient(pair, queries, keys.firstKey);
   return pair;
