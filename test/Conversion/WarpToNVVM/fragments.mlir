@@ -134,7 +134,7 @@ warp.kernel @rounds_pairs(%q: !view) attributes {warps = 1, q_block = 16} {
 // CHECK:         %[[SECOND:.+]] = arith.truncf %{{.+}} : f32 to f16
 // CHECK:         llvm.store %[[FIRST]], %{{.+}} : f16, !llvm.ptr<1>
 // CHECK:         llvm.store %[[SECOND]], %{{.+}} : f16, !llvm.ptr<1>
-warp.kernel @rounds_rows(%out: memref<?xf16>) attributes {warps = 1, q_block = 16} {
+warp.kernel @rounds_rows(%q: !view, %out: memref<?xf16>) attributes {warps = 1, q_block = 16} {
   %b, %h, %i = warp.program
   %s = warp.fill 1.0 : f32 -> !warp.fragment<16xf32>
   %r = warp.map ins(%s : !warp.fragment<16xf32>) -> !warp.fragment<16xf16> {
