@@ -137,9 +137,11 @@ warp.kernel @rounds_pairs(%q: !view) attributes {warps = 1, q_block = 16} {
 warp.kernel @rounds_rows(%q: !view, %out: memref<?xf16>) attributes {warps = 1, q_block = 16} {
   %b, %h, %i = warp.program
   %s = warp.fill 1.0 : f32 -> !warp.fragment<16xf32>
-  %r = warp.map ins(%s : !warp.fragment<16xf32>) -> !warp.fragment<16xf16> {
-  ^bb0(%x: f32):
-    %y = arith.truncf %x : f32 to f16
+  %r = warp.map ins(%s : !warp.fragment<16xf32>) at(%i) -> !warp.fragment<16xf16> {
+  ^bb0(%x: f32, %row: index):
+    %ii = arith.index_cast %row : index to i32
+    %f = arith.sitofp %ii : i32 to f32
+    %y = arith.truncf %f : f32 to f16
     warp.yield %y : f16
   }
   warp.scatter set ins(%r : !warp.fragment<16xf16>) at(%i) exclusive to %out : memref<?xf16> {
