@@ -126,6 +126,7 @@ llvm::Expected<const Program *> BackwardBench::load(const std::string &key,
   CompileOptions options;
   options.arch = arch;
   options.tiles = candidate.tiles;
+  options.schedule = candidate.schedule;
   options.stages = candidate.stages;
   options.warps = candidate.warps;
   options.length = cell.length;
