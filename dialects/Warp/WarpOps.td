@@ -280,6 +280,21 @@ def Warp_ScanOp : Warp_Op<"scan", [MemoryEffects<[MemRead, MemWrite]>]> {
   let assemblyFormat = "$buffer attr-dict `:` qualified(type($buffer))";
 }
 
+def Warp_ScrubOp : Warp_Op<"scrub", [MemoryEffects<[MemRead, MemWrite]>, AllTypesMatch<["acc", "result"]>]> {
+  let summary = "Zero what is not finite in B's buffer; rows of acc that give it weight become NaN";
+  let description = [{
+    For the branch that `warp.scan` asks for, before a product `weights` x `buffer` that serves both branches and is the buffer's
+    only other reader. All threads of the block take part; a barrier stands behind the last write.
+    ```mlir
+    %c1 = warp.scrub %p, %v acc(%c) : !warp.fragment<128x64xf16>, !warp.buffer<64x32xf16, 32> -> !warp.fragment<128x32xf32>
+    ```
+  }];
+  let arguments = (ins Warp_FragmentType:$weights, Warp_BufferType:$buffer, Warp_FragmentType:$acc);
+  let results = (outs Warp_FragmentType:$result);
+  let assemblyFormat = [{ $weights `,` $buffer `acc` `(` $acc `)` attr-dict `:` qualified(type($weights)) `,` qualified(type($buffer)) `->` qualified(type($result)) }];
+  let hasVerifier = 1;
+}
+
 def Warp_StoreOp : Warp_Op<"store", [MemoryEffects<[MemWrite]>]> {
   let summary = "Fragment to shared memory, each warp its own rows";
   let description = [{

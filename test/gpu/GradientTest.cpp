@@ -27,6 +27,12 @@ std::vector<GradientCase> draws(uint64_t first, uint64_t count, uint64_t step,
   return out;
 }
 
+/// Null where kernels with roles do not run.
+std::unique_ptr<GpuHarness> openHopper() {
+  std::unique_ptr<GpuHarness> gpu = GpuHarness::open();
+  return gpu && gpu->device().sm() == 90 ? std::move(gpu) : nullptr;
+}
+
 /// A backward that may sum in any order cannot be asked for the same bits.
 void withoutOrder(std::vector<GradientCase> &tests) {
   for (GradientCase &test : tests)
@@ -38,6 +44,7 @@ void check(const std::string &arch, std::vector<GradientCase> tests) {
   std::unique_ptr<GpuHarness> gpu = GpuHarness::open();
   if (!gpu)
     FLASHC_SKIP("no GPU");
+  REQUIRE_FALSE(tests.empty());
   withoutOrder(tests);
   auto start = std::chrono::steady_clock::now();
   GpuGradients gradients(gpu->device(), arch);
@@ -61,6 +68,25 @@ TEST_CASE("GPU backward: the numerical cases", "[backward]") {
       tests.push_back(std::move(test));
   CHECK(tests.size() > 100);
   check("sm_80", std::move(tests));
+}
+
+// What sm_90a takes by itself, with roles or without.
+TEST_CASE("GPU backward: the numerical cases of whole head dims as sm_90a PTX",
+          "[backward][backward-roles]") {
+  if (!openHopper())
+    FLASHC_SKIP("no GPU of sm_90");
+  std::vector<GradientCase> tests;
+  for (GradientCase &test : gradientCases())
+    if (runsOnGpu(test) && test.problem.forward.headDim() % 32 == 0)
+      tests.push_back(std::move(test));
+  check("sm_90a", std::move(tests));
+}
+
+TEST_CASE("GPU backward sweep: 40 draws as sm_90a PTX",
+          "[backward][backward-roles]") {
+  if (!openHopper())
+    FLASHC_SKIP("no GPU of sm_90");
+  check("sm_90a", draws(2000, 40, 1, {.kernels = 96, .maxWork = 16'000'000}));
 }
 
 // In parts, which run beside each other.
@@ -126,11 +152,8 @@ TEST_CASE("GPU backward, deterministic: 200 runs are the same bits",
 }
 
 TEST_CASE("GPU backward with roles", "[backward][backward-roles]") {
-  std::unique_ptr<GpuHarness> gpu = GpuHarness::open();
-  if (!gpu)
-    FLASHC_SKIP("no GPU");
-  if (gpu->device().sm() != 90)
-    FLASHC_SKIP("roles are for sm_90a");
+  if (!openHopper())
+    FLASHC_SKIP("no GPU of sm_90");
   check("sm_90a", roleCases());
 }
 
@@ -152,11 +175,9 @@ TEST_CASE("GPU backward: dK and dV are the same bits in 20 runs",
 
 TEST_CASE("GPU backward with roles: dK and dV are the same bits in 20 runs",
           "[backward][backward-roles]") {
-  std::unique_ptr<GpuHarness> gpu = GpuHarness::open();
+  std::unique_ptr<GpuHarness> gpu = openHopper();
   if (!gpu)
-    FLASHC_SKIP("no GPU");
-  if (gpu->device().sm() != 90)
-    FLASHC_SKIP("roles are for sm_90a");
+    FLASHC_SKIP("no GPU of sm_90");
   GpuGradients gradients(gpu->device(), "sm_90a");
   for (const GradientCase &test : roleCases()) {
     if (test.problem.forward.sk() < 300)
@@ -178,11 +199,8 @@ TEST_CASE("GPU backward sanitizer: small problems", "[sanitizer-backward]") {
 
 TEST_CASE("GPU backward sanitizer: small problems with roles",
           "[sanitizer-backward-roles]") {
-  std::unique_ptr<GpuHarness> gpu = GpuHarness::open();
-  if (!gpu)
-    FLASHC_SKIP("no GPU");
-  if (gpu->device().sm() != 90)
-    FLASHC_SKIP("roles are for sm_90a");
+  if (!openHopper())
+    FLASHC_SKIP("no GPU of sm_90");
   std::vector<GradientCase> tests;
   for (GradientCase &test : roleCases())
     if (test.problem.forward.dtype() == Element::F16)

@@ -99,10 +99,10 @@ LogicalResult KernelConverter::convertDot(tile::DotOp op) {
     warp::BarrierOp::create(builder, op.getLoc());
     stored.clear();
   }
+  Value acc = lookup(op.getAcc());
   auto multiply = [&](bool guarded) -> Value {
-    return warp::MmaOp::create(builder, op.getLoc(), lhs, rhs,
-                               lookup(op.getAcc()), op.getTransposeA(),
-                               op.getTransposeB(), guarded);
+    return warp::MmaOp::create(builder, op.getLoc(), lhs, rhs, acc,
+                               op.getTransposeA(), op.getTransposeB(), guarded);
   };
   if (!op.getGuarded()) {
     values.map(op.getResult(), multiply(false));
@@ -112,17 +112,31 @@ LogicalResult KernelConverter::convertDot(tile::DotOp op) {
   // whole block.
   Value bad =
       warp::ScanOp::create(builder, op.getLoc(), builder.getI1Type(), rhs);
-  auto branch = scf::IfOp::create(builder, op.getLoc(),
-                                  lookup(op.getAcc()).getType(), bad,
-                                  /*withElseRegion=*/true);
-  OpBuilder::InsertionGuard guard(builder);
-  for (bool guarded : {true, false}) {
-    builder.setInsertionPointToStart(guarded ? branch.thenBlock()
+  auto choose = [&](function_ref<Value()> ifBad, function_ref<Value()> ifNot) {
+    auto branch = scf::IfOp::create(builder, op.getLoc(), acc.getType(), bad,
+                                    /*withElseRegion=*/true);
+    OpBuilder::InsertionGuard guard(builder);
+    for (bool isBad : {true, false}) {
+      builder.setInsertionPointToStart(isBad ? branch.thenBlock()
                                              : branch.elseBlock());
-    Value product = multiply(guarded);
-    scf::YieldOp::create(builder, op.getLoc(), product);
+      scf::YieldOp::create(builder, op.getLoc(), isBad ? ifBad() : ifNot());
+    }
+    return branch.getResult(0);
+  };
+  // Where nobody else reads these elements, one product serves both.
+  bool isOwn = op.getRhs().hasOneUse() &&
+               op.getRhs().getDefiningOp()->getBlock() == op->getBlock();
+  if (isOwn && isa<warp::FragmentType>(lhs.getType())) {
+    acc = choose(
+        [&] {
+          return warp::ScrubOp::create(builder, op.getLoc(), lhs, rhs, acc);
+        },
+        [&] { return acc; });
+    values.map(op.getResult(), multiply(false));
+    return success();
   }
-  values.map(op.getResult(), branch.getResult(0));
+  values.map(op.getResult(), choose([&] { return multiply(true); },
+                                    [&] { return multiply(false); }));
   return success();
 }
 

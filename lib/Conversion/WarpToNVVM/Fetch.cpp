@@ -211,7 +211,7 @@ void KernelEmitter::emitMmaFetch(warp::MmaFetchOp op) {
                    as[rowTile], ArrayRef(bs).slice(2 * side, 2), element);
     }
     if (guarded)
-      markRows(as, badKeys, badRows);
+      markRows(as, ofAllColumns(badKeys), badRows);
   }
   if (guarded)
     poisonRows(layout, badRows, acc);

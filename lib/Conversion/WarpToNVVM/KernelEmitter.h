@@ -132,12 +132,24 @@ private:
   // NotFinite.cpp: NaN and infinity in a B operand.
   void emitScan(warp::ScanOp op);
   Value notFinite(Value pair, mlir::Type element);
+  Value clearSigned(Value pair, Value signs);
+  Registers ofAllColumns(const Registers &bad);
+  Registers loadPiece(Value address);
   void cleanOperandB(Registers &bs, mlir::Type element, Registers &bad);
   Value orLanes(Value value, mlir::ArrayRef<int64_t> distances);
   void markRows(mlir::ArrayRef<Registers> a, const Registers &bad,
                 Registers &rows, bool areSigned = false);
   void poisonRows(const FragmentLayout &layout, const Registers &rows,
                   Registers &acc);
+
+  // Scrub.cpp: the same in shared memory.
+  void emitScrub(warp::ScrubOp op);
+  mlir::scf::ForOp loopOverPieces(Value from, int64_t end, int64_t step,
+                                  mlir::ValueRange carried);
+  Registers findBadRows(Value buffer, warp::BufferType type);
+  void clearBad(Value buffer, warp::BufferType type);
+  Value signsOfRows(mlir::ArrayRef<Value> badRows, int64_t row);
+
   Registers loadOperandA(Value buffer, warp::BufferType type, int64_t rowTile,
                          int64_t k, int64_t parts = 1);
   Registers loadOperandATrans(Value buffer, warp::BufferType type,
@@ -273,6 +285,7 @@ private:
   Value sharedAt(int64_t offset, Value more);
   Value shuffleFirst(Value value); // lane 0's
   Value ringBarrier(warp::RingOp ring, Value stage, Value part, bool full);
+  void giveBack(warp::RingOp ring, Value stage, Value part); // a slot
   void awaitBarrier(Value barrier, Value parity);
   void arrive(Value barrier);     // by the threads that come here, each
   void arriveOnce(Value barrier); // by one lane of a warp

@@ -267,7 +267,7 @@ void KernelEmitter::emitMma(warp::MmaOp op) {
     }
     if (op.getGuarded())
       // Without a grid of its own a kernel's weights are probabilities.
-      markRows(a, badKeys, badRows,
+      markRows(a, ofAllColumns(badKeys), badRows,
                /*areSigned=*/kernel.getGrid().has_value());
   }
   if (op.getGuarded())

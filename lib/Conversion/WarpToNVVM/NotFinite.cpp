@@ -22,13 +22,22 @@ Value KernelEmitter::notFinite(Value pair, Type element) {
   return arith::AddIOp::create(b, bits, i32(one));
 }
 
+// 16 bytes of shared memory.
+SmallVector<Value> KernelEmitter::loadPiece(Value address) {
+  Value piece = LLVM::LoadOp::create(b, VectorType::get(4, b.getI32Type()),
+                                     address, /*alignment=*/16);
+  Registers pairs;
+  for (int64_t i = 0; i < 4; ++i)
+    pairs.push_back(LLVM::ExtractElementOp::create(b, piece, i32(i)));
+  return pairs;
+}
+
 void KernelEmitter::emitScan(warp::ScanOp op) {
   auto type = cast<warp::BufferType>(op.getBuffer().getType());
   Value buffer = buffers[op.getBuffer()];
   Value first = gep(buffer, Value(arith::ShLIOp::create(b, thread, i32(4))));
   Value some = i32(0);
   int64_t pieces = type.getBytes() / 16;
-  auto quad = VectorType::get(4, b.getI32Type());
   for (int64_t done = 0; done < pieces; done += threads()) {
     // The last step may have fewer pieces than threads: some look twice.
     Value address = gep(first, done * 16);
@@ -37,12 +46,9 @@ void KernelEmitter::emitScan(warp::ScanOp op) {
                                            i32(pieces - done));
       address = arith::SelectOp::create(b, inside, address, buffer);
     }
-    Value piece = LLVM::LoadOp::create(b, quad, address, /*alignment=*/16);
-    for (int64_t i = 0; i < 4; ++i) {
-      Value pair = LLVM::ExtractElementOp::create(b, piece, i32(i));
+    for (Value pair : loadPiece(address))
       some =
           arith::OrIOp::create(b, some, notFinite(pair, type.getElementType()));
-    }
   }
   Value mine = arith::CmpIOp::create(
       b, arith::CmpIPredicate::ne, arith::AndIOp::create(b, some, i32(kSigns)),
@@ -57,6 +63,16 @@ void KernelEmitter::emitScan(warp::ScanOp op) {
                                   b, arith::CmpIPredicate::ne, all, i32(0))));
 }
 
+// Zero in the halves whose sign is set in `signs`, which has no other bits.
+Value KernelEmitter::clearSigned(Value pair, Value signs) {
+  // 0x8000 - 1 fills the half below its sign.
+  Value ones = arith::SubIOp::create(b, signs,
+                                     arith::ShRUIOp::create(b, signs, i32(15)));
+  Value mask = arith::OrIOp::create(b, signs, ones);
+  Value keep = arith::XOrIOp::create(b, mask, i32(-1));
+  return arith::AndIOp::create(b, pair, keep);
+}
+
 // Zero for what is not finite in the four registers of a B operand. `bad` has
 // two registers, one for the keys of b0 and one for those of b1, whose halves
 // gather the keys' signs.
@@ -65,12 +81,7 @@ void KernelEmitter::cleanOperandB(Registers &bs, Type element, Registers &bad) {
     Value signs =
         arith::AndIOp::create(b, notFinite(pair, element), i32(kSigns));
     bad[index % 2] = arith::OrIOp::create(b, bad[index % 2], signs);
-    // 0x8000 - 1 fills the half below its sign.
-    Value ones = arith::SubIOp::create(
-        b, signs, arith::ShRUIOp::create(b, signs, i32(15)));
-    Value mask = arith::OrIOp::create(b, signs, ones);
-    Value keep = arith::XOrIOp::create(b, mask, i32(-1));
-    pair = arith::AndIOp::create(b, pair, keep);
+    pair = clearSigned(pair, signs);
   }
 }
 
@@ -85,14 +96,22 @@ Value KernelEmitter::orLanes(Value value, ArrayRef<int64_t> distances) {
   return value;
 }
 
+// Of the signs that cleanOperandB gathers: lanes of one place in their quads
+// hold the same keys.
+SmallVector<Value> KernelEmitter::ofAllColumns(const Registers &bad) {
+  Registers all;
+  for (Value signs : bad)
+    all.push_back(orLanes(signs, {4, 8, 16}));
+  return all;
+}
+
 // Marks the rows whose weight for a bad key of this step of 16 keys is not
-// zero. `a` has the weights of each row tile, `bad` the two registers above.
+// zero. `a` has the weights of each row tile, `bad` the signs of the keys of b0
+// and of b1, of all their columns.
 // One step at a time, so that no weight lives longer than its product.
 void KernelEmitter::markRows(ArrayRef<Registers> a, const Registers &bad,
                              Registers &rows, bool areSigned) {
   for (int64_t side : {0, 1}) {
-    // Lanes of one place in their quads hold the same keys.
-    Value signs = orLanes(bad[side], {4, 8, 16});
     for (size_t rowTile = 0; rowTile < a.size(); ++rowTile)
       for (int64_t half : {0, 1}) {
         // Without a sign, 0x7fff carries into its place iff not 0.
@@ -101,8 +120,8 @@ void KernelEmitter::markRows(ArrayRef<Registers> a, const Registers &bad,
           size = arith::AndIOp::create(b, size, i32(0x7fff7fff));
         Value some = arith::AddIOp::create(b, size, i32(0x7fff7fff));
         Value &row = rows[FragmentLayout::row(rowTile, half)];
-        row =
-            arith::OrIOp::create(b, row, arith::AndIOp::create(b, some, signs));
+        row = arith::OrIOp::create(b, row,
+                                   arith::AndIOp::create(b, some, bad[side]));
       }
   }
 }

@@ -169,6 +169,15 @@ void KernelEmitter::emitCommit(warp::CommitOp op) {
       ringBarrier(ring, scalar(acquire.getStage()), group, /*full=*/true));
 }
 
+// Each lane that may have read the slot's values arrives itself: then
+// compute-sanitizer, too, sees that its reads come before the next copy.
+void KernelEmitter::giveBack(warp::RingOp ring, Value stage, Value part) {
+  Value empty = ringBarrier(ring, stage, part, /*full=*/false);
+  if (ring.getRing().getType().getValues())
+    return arrive(empty);
+  arriveOnce(empty);
+}
+
 LogicalResult KernelEmitter::emitSkip(warp::SkipOp op) {
   auto ring = op.getRing().getDefiningOp<warp::RingOp>();
   if (!op.getStage())
@@ -176,7 +185,7 @@ LogicalResult KernelEmitter::emitSkip(warp::SkipOp op) {
   Value stage = scalar(op.getStage());
   awaitBarrier(ringBarrier(ring, stage, group, /*full=*/true),
                scalar(op.getPhase()));
-  arriveOnce(ringBarrier(ring, stage, group, /*full=*/false));
+  giveBack(ring, stage, group);
   return success();
 }
 
@@ -240,6 +249,5 @@ void KernelEmitter::emitRelease(warp::ReleaseOp op) {
   Value stage = stageOf(op.getBuffer(), ring);
   int64_t parts = isReducer ? ring.getRing().getType().getParts() : 1;
   for (int64_t part = 0; part < parts; ++part)
-    arriveOnce(ringBarrier(ring, stage, isReducer ? i32(part) : group,
-                           /*full=*/false));
+    giveBack(ring, stage, isReducer ? i32(part) : group);
 }

@@ -23,6 +23,7 @@ static std::pair<int64_t, int64_t> countArrivals(warp::RingOp ring,
   }
   empty += isReadByGroups || !isReadByReducer ? ofGroups : 0;
   empty += isReadByReducer ? 4 : 0;
+  empty *= ring.getRing().getType().getValues() ? 32 : 1; // see giveBack
   return {full, empty};
 }
 

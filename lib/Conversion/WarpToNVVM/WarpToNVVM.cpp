@@ -236,6 +236,7 @@ LogicalResult KernelEmitter::emitOp(Operation *op) {
       .Case([&](warp::LoadOp op) { return done([&] { emitLoad(op); }); })
       .Case([&](warp::MmaOp op) { return done([&] { emitMma(op); }); })
       .Case([&](warp::ScanOp op) { return done([&] { emitScan(op); }); })
+      .Case([&](warp::ScrubOp op) { return done([&] { emitScrub(op); }); })
       .Case([&](warp::StoreOp op) { return done([&] { emitStore(op); }); })
       .Case([&](warp::AllocOp op) { return done([&] { emitAlloc(op); }); })
       .Case([&](warp::ChannelOp op) { return done([&] { emitChannel(op); }); })

@@ -173,7 +173,8 @@ tile.kernel @load_in_loop(%q: !view, %k: !view) attributes {schedule = #shared_q
 !view48 = memref<?x?x?x48xf16, strided<[?, ?, ?, 1], offset: ?>>
 #guarded = #tile.schedule<q = 64, kv = 32, stages = 1, warps = 4, q_in_registers = true, sram = 101376>
 
-// A guarded product asks once whether the block needs the slow form.
+// A guarded product asks once whether the block needs care: elements that nobody
+// else reads are cleared where they stand, before the one product.
 // CHECK-LABEL: warp.kernel @guarded(
 tile.kernel @guarded(%q: !view48, %v: !view48, %out: !view48 {tile.output}) attributes {schedule = #guarded} {
   %b, %h, %i = tile.program
@@ -182,11 +183,38 @@ tile.kernel @guarded(%q: !view48, %v: !view48, %out: !view48 {tile.output}) attr
   // CHECK: %[[V:.+]] = warp.alloc : !warp.buffer<48x48xf16, 16>
   %vt = tile.load %v[%b, %h, %i] : !view48 -> tensor<48x48xf16>
   // CHECK: %[[BAD:.+]] = warp.scan %[[V]]
-  // CHECK: scf.if %[[BAD]]
-  // CHECK:   warp.mma %[[P:.+]], %[[V]] acc(%{{.+}}) guarded
+  // CHECK: %[[ACC:.+]] = scf.if %[[BAD]]
+  // CHECK:   warp.scrub %[[P:.+]], %[[V]] acc(%[[ZERO:.+]]) :
   // CHECK: } else {
-  // CHECK:   warp.mma %[[P]], %[[V]] acc(%{{[^)]+}}) :
+  // CHECK:   scf.yield %[[ZERO]]
+  // CHECK: warp.mma %[[P]], %[[V]] acc(%[[ACC]]) :
   %o = tile.dot %p, %vt acc(%zero) guarded : tensor<64x48xf16>, tensor<48x48xf16> -> tensor<64x48xf32>
+  %r = tile.map ins(%o : tensor<64x48xf32>) -> tensor<64x48xf16> {
+  ^bb0(%x: f32):
+    %h16 = arith.truncf %x : f32 to f16
+    tile.yield %h16 : f16
+  }
+  tile.store %r, %out[%b, %h, %i] : tensor<64x48xf16>, !view48
+  tile.return
+}
+
+// Here K is multiplied twice, so that the slow product clears its operands, not
+// the buffer.
+// CHECK-LABEL: warp.kernel @guarded_twice(
+tile.kernel @guarded_twice(%q: !view48, %k: !view48, %out: !view48 {tile.output}) attributes {schedule = #guarded} {
+  %b, %h, %i = tile.program
+  %zero = arith.constant dense<0.0> : tensor<64x48xf32>
+  %p = tile.load %q[%b, %h, %i] : !view48 -> tensor<64x48xf16>
+  // CHECK: %[[K:.+]] = warp.alloc : !warp.buffer<48x48xf16, 16>
+  %kt = tile.load %k[%b, %h, %i] : !view48 -> tensor<48x48xf16>
+  // CHECK: warp.mma %{{.+}}, %[[K]] acc(%{{.+}}) transpose_b
+  %s = tile.dot %p, %kt acc(%zero) transpose_b : tensor<64x48xf16>, tensor<48x48xf16> -> tensor<64x48xf32>
+  // CHECK: %[[BAD:.+]] = warp.scan %[[K]]
+  // CHECK: scf.if %[[BAD]]
+  // CHECK:   warp.mma %[[P:.+]], %[[K]] acc(%{{.+}}) guarded
+  // CHECK: } else {
+  // CHECK:   warp.mma %[[P]], %[[K]] acc(%{{[^)]+}}) :
+  %o = tile.dot %p, %kt acc(%s) guarded : tensor<64x48xf16>, tensor<48x48xf16> -> tensor<64x48xf32>
   %r = tile.map ins(%o : tensor<64x48xf32>) -> tensor<64x48xf16> {
   ^bb0(%x: f32):
     %h16 = arith.truncf %x : f32 to f16

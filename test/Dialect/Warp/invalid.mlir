@@ -531,3 +531,19 @@ func.func @f(%a: !warp.buffer<128x64xf16, 64>, %b: !warp.buffer<64x64xf16, 64>, 
   %0 = warp.mma %a, %b acc(%c) transpose_b guarded : !warp.buffer<128x64xf16, 64>, !warp.buffer<64x64xf16, 64> -> !warp.fragment<128x64xf32>
   return
 }
+
+// -----
+
+func.func @f(%a: !warp.fragment<128x64xf16>, %b: !warp.buffer<48x64xf16, 64>, %c: !warp.fragment<128x64xf32>) {
+  // expected-error @+1 {{'warp.scrub' op stands before the product of its weights and its buffer, but these are '!warp.fragment<128x64xf16>' and '!warp.buffer<48x64xf16, 64>', and the accumulator is '!warp.fragment<128x64xf32>'; use M x K and K x N of one element type, and M x N}}
+  %0 = warp.scrub %a, %b acc(%c) : !warp.fragment<128x64xf16>, !warp.buffer<48x64xf16, 64> -> !warp.fragment<128x64xf32>
+  return
+}
+
+// -----
+
+func.func @f(%a: !warp.fragment<128x24xf16>, %b: !warp.buffer<24x64xf16, 64>, %c: !warp.fragment<128x64xf32>) {
+  // expected-error @+1 {{'warp.scrub' op takes steps of 16 rows of the buffer, which has 24; pad it}}
+  %0 = warp.scrub %a, %b acc(%c) : !warp.fragment<128x24xf16>, !warp.buffer<24x64xf16, 64> -> !warp.fragment<128x64xf32>
+  return
+}

@@ -34,6 +34,10 @@ warp.kernel @memory(%view: !view, %lo: index, %hi: index) attributes {q_block = 
   %f = warp.load %buf : !warp.buffer<128x64xf16, 64> -> !warp.fragment<128x64xf16>
   // CHECK: warp.scan %[[BUF]]
   %bad = warp.scan %buf : !warp.buffer<128x64xf16, 64>
+  %weights = warp.fill 1.0 : f16 -> !warp.fragment<64x128xf16>
+  %sums = warp.fill 0.0 : f32 -> !warp.fragment<64x64xf32>
+  // CHECK: warp.scrub %{{.+}}, %[[BUF]] acc(%{{.+}}) : !warp.fragment<64x128xf16>, !warp.buffer<128x64xf16, 64> -> !warp.fragment<64x64xf32>
+  %clean = warp.scrub %weights, %buf acc(%sums) : !warp.fragment<64x128xf16>, !warp.buffer<128x64xf16, 64> -> !warp.fragment<64x64xf32>
   // CHECK: warp.store %[[F]] to %[[BUF]]
   warp.store %f to %buf : !warp.fragment<128x64xf16>, !warp.buffer<128x64xf16, 64>
   // CHECK: warp.barrier

@@ -65,6 +65,24 @@ LogicalResult MmaOp::verify() {
   return success();
 }
 
+LogicalResult ScrubOp::verify() {
+  FragmentType weights = getWeights().getType(), acc = getAcc().getType();
+  BufferType b = getBuffer().getType();
+  if (weights.getRank() != 2 || acc.getRank() != 2 ||
+      weights.getElementType() != b.getElementType() ||
+      weights.getShape()[1] != b.getShape()[0] ||
+      acc.getShape() !=
+          ArrayRef<int64_t>{weights.getShape()[0], b.getShape()[1]})
+    return emitOpError("stands before the product of its weights and its "
+                       "buffer, but these are ")
+           << weights << " and " << b << ", and the accumulator is " << acc
+           << "; use M x K and K x N of one element type, and M x N";
+  if (weights.getShape()[1] % 16)
+    return emitOpError("takes steps of 16 rows of the buffer, which has ")
+           << weights.getShape()[1] << "; pad it";
+  return success();
+}
+
 /// The input with the largest rank and, of these, one that is no column values;
 /// a map's results have its shape.
 static FragmentType getWidest(ValueRange inputs) {

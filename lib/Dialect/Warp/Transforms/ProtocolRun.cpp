@@ -21,10 +21,11 @@ std::vector<Step> getSteps(Block &block) {
       if (!branch.getElseRegion().empty())
         step.orElse = getSteps(branch.getElseRegion().front());
     }
-    bool matters =
-        isBarrier(&op) || !step.body.empty() || !step.orElse.empty() ||
-        isa<PutOp, CopyInOp, CopyOutOp, LoadOp, StoreOp, MmaOp, ScanOp>(op) ||
-        (isa<ChannelOp>(op) && !isa<KernelOp>(op.getParentOp()));
+    bool matters = isBarrier(&op) || !step.body.empty() ||
+                   !step.orElse.empty() ||
+                   isa<PutOp, CopyInOp, CopyOutOp, LoadOp, StoreOp, MmaOp,
+                       ScanOp, ScrubOp>(op) ||
+                   (isa<ChannelOp>(op) && !isa<KernelOp>(op.getParentOp()));
     if (matters)
       steps.push_back(std::move(step));
   }
