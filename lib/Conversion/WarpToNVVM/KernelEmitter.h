@@ -144,6 +144,7 @@ private:
 
   // Scrub.cpp: the same in shared memory.
   void emitScrub(warp::ScrubOp op);
+  Value readAgain(mlir::StringRef name);
   mlir::scf::ForOp loopOverPieces(Value from, int64_t end, int64_t step,
                                   mlir::ValueRange carried);
   Registers findBadRows(Value buffer, warp::BufferType type);

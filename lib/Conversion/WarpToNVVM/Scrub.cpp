@@ -20,6 +20,13 @@ scf::ForOp KernelEmitter::loopOverPieces(Value from, int64_t end, int64_t step,
   return scf::ForOp::create(b, from, hidden, i32(step), carried);
 }
 
+// A special register where it is used: as a value it would live through the
+// loops around this code.
+Value KernelEmitter::readAgain(StringRef name) {
+  return inlineAsm(b.getI32Type(), fmt::format("mov.u32 $0, %{};", name.str()),
+                   "=r", {});
+}
+
 // One register for 32 rows of the buffer, a bit a row: some element is not
 // finite. Every warp looks at the whole buffer, a lane at its rows.
 SmallVector<Value> KernelEmitter::findBadRows(Value buffer,
@@ -27,8 +34,9 @@ SmallVector<Value> KernelEmitter::findBadRows(Value buffer,
   int64_t rows = type.getShape()[0];
   Swizzle swizzle{type.getSegment()};
   Registers bits;
+  Value ownLane = readAgain("laneid");
   for (int64_t first = 0; first < rows; first += 32) {
-    Value row = arith::AddIOp::create(b, lane, i32(first));
+    Value row = arith::AddIOp::create(b, ownLane, i32(first));
     if (first + 32 > rows)
       row = arith::MinSIOp::create(b, row, i32(rows - 1));
     Value start =
@@ -64,7 +72,8 @@ SmallVector<Value> KernelEmitter::findBadRows(Value buffer,
 
 // Each thread zeroes what is not finite in its share of the buffer.
 void KernelEmitter::clearBad(Value buffer, warp::BufferType type) {
-  auto loop = loopOverPieces(thread, type.getBytes() / 16, threads(), {});
+  auto loop =
+      loopOverPieces(readAgain("tid.x"), type.getBytes() / 16, threads(), {});
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(loop.getBody());
   Value address = gep(
@@ -85,7 +94,8 @@ void KernelEmitter::clearBad(Value buffer, warp::BufferType type) {
 Value KernelEmitter::signsOfRows(ArrayRef<Value> badRows, int64_t row) {
   Value place = arith::AddIOp::create(
       b,
-      arith::ShLIOp::create(b, arith::AndIOp::create(b, lane, i32(3)), i32(1)),
+      arith::ShLIOp::create(
+          b, arith::AndIOp::create(b, readAgain("laneid"), i32(3)), i32(1)),
       i32(row % 32));
   Value pair = arith::ShRUIOp::create(b, badRows[row / 32], place);
   Value low = arith::ShLIOp::create(b, pair, i32(15));
@@ -98,8 +108,6 @@ void KernelEmitter::emitScrub(warp::ScrubOp op) {
   warp::BufferType type = op.getBuffer().getType();
   Value buffer = buffers[op.getBuffer()];
   Registers badRows = findBadRows(buffer, type);
-  NVVM::Barrier0Op::create(b); // before some are gone
-  clearBad(buffer, type);
   FragmentLayout layout(op.getAcc().getType(), grid());
   FragmentLayout weights(op.getWeights().getType(), grid());
   ArrayRef<Value> registers = fragments[op.getWeights()];
@@ -114,5 +122,7 @@ void KernelEmitter::emitScrub(warp::ScrubOp op) {
   Registers acc = fragments[op.getAcc()];
   poisonRows(layout, marked, acc);
   fragments[op.getResult()] = acc;
+  NVVM::Barrier0Op::create(b); // all warps have looked
+  clearBad(buffer, type);
   NVVM::Barrier0Op::create(b);
 }

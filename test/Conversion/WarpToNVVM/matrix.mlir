@@ -96,17 +96,17 @@ warp.kernel @guarded_product(%q: !view, %o: !view) attributes {warps = 1, q_bloc
 }
 
 // The same where nothing else reads the buffer: a bit a row of it, of every
-// warp's lanes; a barrier; loops, not unrolled, that look and that clear; rows
-// that give such a row weight become NaN; and a barrier.
+// warp's lanes; rows that give such a row weight become NaN; then, between two
+// barriers, all threads clear it. The loops are not unrolled.
 // CHECK-LABEL: llvm.func @scrub(
 // CHECK:         %[[END:.+]] = llvm.inline_asm has_side_effects {{.*}}"mov.u32 $0, 2;"
 // CHECK:         scf.for %{{.+}} = %{{.+}} to %[[END]]
 // CHECK:           llvm.load %{{.*}} : !llvm.ptr<3> -> vector<4xi32>
 // CHECK:         nvvm.vote.sync ballot
+// CHECK:         arith.select %{{.*}}, %{{.*}} : f32
 // CHECK:         nvvm.barrier
 // CHECK:         scf.for
 // CHECK:           llvm.store %{{.*}} : vector<4xi32>, !llvm.ptr<3>
-// CHECK:         arith.select %{{.*}}, %{{.*}} : f32
 // CHECK:         nvvm.barrier
 // CHECK:         nvvm.mma.sync
 // CHECK:         llvm.return
