@@ -14,10 +14,11 @@ static constexpr int64_t kWarpRows = 16;
 /// Bytes of 8 columns of them: four f32 for each lane.
 static constexpr int64_t kColumnBytes = 512;
 
-// The lane is read anew by each op, so that it does not live beside the
-// products. Not from the thread's number: what ptxas makes of a warp's part of
-// that is no longer known to be the same in all lanes, and then neither is any
-// descriptor.
+// By each op of a reducer, so that the lane does not live beside its products,
+// and once by the groups beside it, which are better off with some values of a
+// lane (docs/decisions/022). Not from the thread's number: what ptxas makes of a
+// warp's part of that is no longer known to be the same in all lanes, and then
+// neither is any descriptor.
 void KernelEmitter::readLane() {
   lane = inlineAsm(b.getI32Type(), "mov.u32 $0, %laneid;", "=r", {});
 }

@@ -113,10 +113,10 @@ void KernelEmitter::copyValues(warp::SendOp op, Value barrier) {
 void KernelEmitter::emitReadValues(warp::ReadValuesOp op) {
   auto ring =
       warp::getReceive(op.getBuffer()).getRing().getDefiningOp<warp::RingOp>();
-  if (isShortOfRegisters())
-    readLane();
-  Value pair =
-      arith::ShLIOp::create(b, arith::AndIOp::create(b, lane, i32(3)), i32(3));
+  Value pair = atEntry("pair", [&]() -> Value {
+    return arith::ShLIOp::create(b, arith::AndIOp::create(b, lane, i32(3)),
+                                 i32(3));
+  });
   Value address = arith::AddIOp::create(
       b, valuesAddress(ring, stageOf(op.getBuffer(), ring)), pair);
   Registers out;
