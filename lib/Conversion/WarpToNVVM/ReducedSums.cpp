@@ -16,9 +16,9 @@ static constexpr int64_t kColumnBytes = 512;
 
 // By each op of a reducer, so that the lane does not live beside its products,
 // and once by the groups beside it, which are better off with some values of a
-// lane (docs/decisions/022). Not from the thread's number: what ptxas makes of a
-// warp's part of that is no longer known to be the same in all lanes, and then
-// neither is any descriptor.
+// lane (docs/decisions/022). Not from the thread's number: what ptxas makes of
+// a warp's part of that is no longer known to be the same in all lanes, and
+// then neither is any descriptor.
 void KernelEmitter::readLane() {
   lane = inlineAsm(b.getI32Type(), "mov.u32 $0, %laneid;", "=r", {});
 }
