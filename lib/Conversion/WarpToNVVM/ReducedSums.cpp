@@ -64,7 +64,8 @@ void KernelEmitter::emitSendSums(warp::SendSumsOp op) {
   Value isFirst =
       arith::CmpIOp::create(b, arith::CmpIPredicate::eq, lane, i32(0));
   callWithCondition(isFirst, [&] {
-    Value start = headOffset(view, scalar(op.getBatch()), scalar(op.getHead()));
+    Value start =
+        headOffsetHere(view, scalar(op.getBatch()), scalar(op.getHead()));
     Value rows =
         arith::AddIOp::create(b, toI32(scalar(op.getRow())),
                               arith::MulIOp::create(b, warpId, i32(kWarpRows)));
