@@ -16,11 +16,9 @@ namespace flashc {
 namespace {
 constexpr int64_t kGroups = 2;
 constexpr int64_t kKeys = 64 * kGroups;
-/// Registers of the groups that own keys, and of the one that owns dQ: with 72
-/// it makes 64 columns at a time, with fewer 32. At head dim 128 the sums and
-/// tiles of the others take 192, and ptxas wants more room around them.
+/// Registers of the groups that own keys, and of the one that owns dQ, which
+/// with these makes 64 columns of it at a time.
 constexpr int64_t kKeyRegisters = 216, kReducerRegisters = 72;
-constexpr int64_t kWideKeyRegisters = 224, kNarrowReducerRegisters = 56;
 /// Slots of Q's and dO's rings: with two, loads that the third group starts
 /// beside its products come late.
 constexpr int64_t kStages = 3;
@@ -59,13 +57,11 @@ std::optional<Schedule> chooseBackwardRoles(const ScheduleRequest &request,
                   kBarrierBytes;
   if (s.sharedBytes > s.sram)
     return std::nullopt;
-  bool isWide = d == 128;
-  s.registersEstimate = isWide ? kWideKeyRegisters : kKeyRegisters;
+  s.registersEstimate = kKeyRegisters;
   RoleChoices roles;
   roles.groups = kGroups;
-  roles.producerRegisters =
-      isWide ? kNarrowReducerRegisters : kReducerRegisters;
-  roles.consumerRegisters = s.registersEstimate;
+  roles.producerRegisters = kReducerRegisters;
+  roles.consumerRegisters = kKeyRegisters;
   roles.rescale = RescaleKind::Always;
   s.roles = roles;
   return s;

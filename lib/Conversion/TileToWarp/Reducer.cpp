@@ -193,16 +193,20 @@ void GradientConverter::buildReducerLoop() {
   };
   size_t last = parts.size() - 1;
 
-  // Carried: the pair, the one that is sent ahead, and where the last sums go.
+  // Carried: the pair before, whose last sums are on their way, and the one
+  // that is sent ahead.
   SmallVector<Value> inits(first);
   llvm::append_range(inits, leading);
-  inits.append({zero, zero});
   size_t size = first.size();
   auto body = [&](OpBuilder &, Location, Value pair, ValueRange carried) {
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPointToStart(pair.getParentBlock());
-    Coordinates here(carried.take_front(size));
+    Coordinates before(carried.take_front(size));
     Coordinates there(carried.slice(size, size));
+    Value isSecond = less(zero, pair);
+    Coordinates here = advance(before);
+    for (auto [value, start] : llvm::zip_equal(here, first))
+      value = arith::SelectOp::create(builder, loc, isSecond, value, start);
     auto [row, head] = targetOf(here);
     auto type = cast<warp::RingType>(scoreRing.getType());
     Value scores = warp::ReceiveOp::create(builder, loc, type.getBufferType(),
@@ -218,12 +222,12 @@ void GradientConverter::buildReducerLoop() {
       if (i > 0) {
         sendSums(parts[i - 1], slotOf(i - 1), head, row);
       } else {
-        auto branch = scf::IfOp::create(builder, loc, less(zero, pair),
+        auto [lastRow, lastHead] = targetOf(before);
+        auto branch = scf::IfOp::create(builder, loc, isSecond,
                                         /*withElseRegion=*/false);
         OpBuilder::InsertionGuard guard(builder);
         builder.setInsertionPointToStart(branch.thenBlock());
-        sendSums(parts[last], slotOf(last), carried[2 * size],
-                 carried[2 * size + 1]);
+        sendSums(parts[last], slotOf(last), lastRow, lastHead);
       }
       if (i == last)
         for (const Ahead &ring : ahead) {
@@ -234,18 +238,18 @@ void GradientConverter::buildReducerLoop() {
         }
       warp::StageSumsOp::create(builder, loc, product, staging, slotOf(i));
     }
-    SmallVector<Value> results(advance(here));
+    SmallVector<Value> results(here);
     llvm::append_range(results, advance(there));
-    results.append({head, row});
     scf::YieldOp::create(builder, loc, results);
   };
   auto reducing =
       scf::ForOp::create(builder, loc, zero, pairs, index(1), inits, body);
+  auto [row, head] =
+      targetOf(Coordinates(reducing.getResults().take_front(size)));
   auto branch = scf::IfOp::create(builder, loc, less(zero, pairs),
                                   /*withElseRegion=*/false);
   builder.setInsertionPointToStart(branch.thenBlock());
-  sendSums(parts[last], slotOf(last), reducing.getResult(2 * size),
-           reducing.getResult(2 * size + 1));
+  sendSums(parts[last], slotOf(last), row, head);
 }
 
 } // namespace flashc

@@ -7,28 +7,31 @@
 using namespace mlir;
 using namespace flashc;
 
+// Where this lane's row of a stmatrix's matrices is in a group's part.
+Value KernelEmitter::stagedLane() {
+  return atEntry("staged", [&]() -> Value {
+    Value inGroup = arith::AndIOp::create(b, warpId, i32(3));
+    Value row8 = arith::AndIOp::create(b, lane, i32(7));
+    Value matrix = arith::ShRUIOp::create(b, lane, i32(3));
+    Value row = arith::AddIOp::create(
+        b, arith::ShLIOp::create(b, inGroup, i32(4)),
+        arith::AddIOp::create(
+            b, row8,
+            arith::ShLIOp::create(b, arith::AndIOp::create(b, matrix, i32(1)),
+                                  i32(3))));
+    Value piece = arith::XOrIOp::create(
+        b, row8, arith::ShRUIOp::create(b, matrix, i32(1)));
+    return arith::AddIOp::create(b, arith::ShLIOp::create(b, row, i32(7)),
+                                 arith::ShLIOp::create(b, piece, i32(4)));
+  });
+}
+
 // Four 8 x 8 matrices a stmatrix: the 16 rows of the warp, 16 columns.
 void KernelEmitter::stageFragment(Value tile, warp::BufferType buffer,
                                   Value part) {
   auto fragment = cast<warp::FragmentType>(tile.getType());
   Registers registers = fragments[tile];
-  Value inGroup = arith::AndIOp::create(b, warpId, i32(3));
-  if (isShortOfRegisters())
-    readLane();
-  Value row8 = arith::AndIOp::create(b, lane, i32(7));
-  Value matrix = arith::ShRUIOp::create(b, lane, i32(3));
-  Value row = arith::AddIOp::create(
-      b, arith::ShLIOp::create(b, inGroup, i32(4)),
-      arith::AddIOp::create(
-          b, row8,
-          arith::ShLIOp::create(b, arith::AndIOp::create(b, matrix, i32(1)),
-                                i32(3))));
-  Value piece =
-      arith::XOrIOp::create(b, row8, arith::ShRUIOp::create(b, matrix, i32(1)));
-  Value first = arith::AddIOp::create(
-      b, part,
-      arith::AddIOp::create(b, arith::ShLIOp::create(b, row, i32(7)),
-                            arith::ShLIOp::create(b, piece, i32(4))));
+  Value first = arith::AddIOp::create(b, part, stagedLane());
   for (int64_t column = 0; column < fragment.getShape()[1]; column += 16) {
     int64_t segment = column / 64, step = column % 64 / 8;
     Value address = first;

@@ -77,8 +77,7 @@ private:
   mlir::LogicalResult emitOp(mlir::Operation *op);
   mlir::LogicalResult emitFor(mlir::scf::ForOp op);
   mlir::LogicalResult emitIf(mlir::scf::IfOp op);
-  mlir::LogicalResult emitBranch(mlir::Block &from, mlir::Block *to);
-  bool isShortOfRegisters();
+  bool isBesideReducer();
   mlir::LogicalResult emitBody(mlir::Block &from, mlir::Block *to);
   void appendRegisters(Value value, Registers &out);
   void bindRegisters(mlir::ValueRange values, mlir::ValueRange registers);
@@ -298,6 +297,7 @@ private:
 
   // Emit.cpp: the way out.
   void emitEmit(warp::EmitOp op);
+  Value stagedLane();
   void stageFragment(Value fragment, warp::BufferType buffer, Value part);
   void awaitEmitted();
 

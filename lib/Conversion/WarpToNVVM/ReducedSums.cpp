@@ -14,10 +14,11 @@ static constexpr int64_t kWarpRows = 16;
 /// Bytes of 8 columns of them: four f32 for each lane.
 static constexpr int64_t kColumnBytes = 512;
 
-// The lane is read anew by each op, so that it does not live beside the
-// products. Not from the thread's number: what ptxas makes of a warp's part of
-// that is no longer known to be the same in all lanes, and then neither is any
-// descriptor.
+// By each op of a reducer, so that the lane does not live beside its products,
+// and once by the groups beside it, which are better off with some values of a
+// lane (docs/decisions/022). Not from the thread's number: what ptxas makes of
+// a warp's part of that is no longer known to be the same in all lanes, and
+// then neither is any descriptor.
 void KernelEmitter::readLane() {
   lane = inlineAsm(b.getI32Type(), "mov.u32 $0, %laneid;", "=r", {});
 }
@@ -63,7 +64,8 @@ void KernelEmitter::emitSendSums(warp::SendSumsOp op) {
   Value isFirst =
       arith::CmpIOp::create(b, arith::CmpIPredicate::eq, lane, i32(0));
   callWithCondition(isFirst, [&] {
-    Value start = headOffset(view, scalar(op.getBatch()), scalar(op.getHead()));
+    Value start =
+        headOffsetHere(view, scalar(op.getBatch()), scalar(op.getHead()));
     Value rows =
         arith::AddIOp::create(b, toI32(scalar(op.getRow())),
                               arith::MulIOp::create(b, warpId, i32(kWarpRows)));

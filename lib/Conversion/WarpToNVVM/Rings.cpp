@@ -99,7 +99,8 @@ Value KernelEmitter::valuesAddress(warp::RingOp ring, Value stage) {
 void KernelEmitter::copyValues(warp::SendOp op, Value barrier) {
   auto ring = op.getRing().getDefiningOp<warp::RingOp>();
   const View &view = views[op.getValues()];
-  Value start = headOffset(view, scalar(op.getBatch()), scalar(op.getHead()));
+  Value start =
+      headOffsetHere(view, scalar(op.getBatch()), scalar(op.getHead()));
   Value from = elementAddress(
       view, arith::AddIOp::create(b, start, wide(toI32(scalar(op.getRow())))));
   asmVoid("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes "
@@ -113,10 +114,10 @@ void KernelEmitter::copyValues(warp::SendOp op, Value barrier) {
 void KernelEmitter::emitReadValues(warp::ReadValuesOp op) {
   auto ring =
       warp::getReceive(op.getBuffer()).getRing().getDefiningOp<warp::RingOp>();
-  if (isShortOfRegisters())
-    readLane();
-  Value pair =
-      arith::ShLIOp::create(b, arith::AndIOp::create(b, lane, i32(3)), i32(3));
+  Value pair = atEntry("pair", [&]() -> Value {
+    return arith::ShLIOp::create(b, arith::AndIOp::create(b, lane, i32(3)),
+                                 i32(3));
+  });
   Value address = arith::AddIOp::create(
       b, valuesAddress(ring, stageOf(op.getBuffer(), ring)), pair);
   Registers out;

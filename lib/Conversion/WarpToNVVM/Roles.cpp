@@ -168,6 +168,8 @@ LogicalResult KernelEmitter::emitConsumer(warp::RoleOp role, Block *block,
   warpId = arith::SubIOp::create(b, warp, i32(4));
   group = arith::ShRUIOp::create(b, warpId, i32(2));
   isProducer = false;
+  if (isBesideReducer())
+    readLane();
   if (kernel.getTurns() && *kernel.getGroups() > 1)
     callWithCondition( // the first turn is group 0's
         arith::CmpIOp::create(b, arith::CmpIPredicate::eq, group, i32(0)),

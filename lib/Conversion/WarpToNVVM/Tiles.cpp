@@ -88,7 +88,10 @@ void KernelEmitter::mapCoordinates(Block &body, ArrayRef<Value> coordinates) {
 
 void KernelEmitter::remakeLane() {
   thread = inlineAsm(b.getI32Type(), "mov.u32 $0, %tid.x;", "=r", {});
-  lane = arith::AndIOp::create(b, thread, i32(31));
+  if (isBesideReducer())
+    readLane();
+  else
+    lane = arith::AndIOp::create(b, thread, i32(31));
   beginSegment();
 }
 

@@ -350,34 +350,9 @@ LogicalResult KernelEmitter::emitFor(scf::ForOp op) {
   return remakeScalars(op);
 }
 
-// Beside a reducer, all registers of a group are sums and tiles.
-bool KernelEmitter::isShortOfRegisters() {
+// Whether this is the code of a group that a reducer stands beside.
+bool KernelEmitter::isBesideReducer() {
   return !isProducer && !kernel.isPersistent() && kernel.getGroups();
-}
-
-// A branch that is seldom taken there makes its coordinates and its place
-// again, so that these do not live through the loop around it.
-LogicalResult KernelEmitter::emitBranch(Block &from, Block *to) {
-  auto loop = from.getParentOp()->getParentOfType<scf::ForOp>();
-  if (!isShortOfRegisters() || !loop || from.getOps<warp::MapOp>().empty())
-    return emitBody(from, to);
-  OpBuilder::InsertionGuard guard(b);
-  if (to->mightHaveTerminator())
-    to->getTerminator()->erase();
-  b.setInsertionPointToEnd(to);
-  auto outside = std::tuple(scalars, lane, entryEnd, std::move(entryValues));
-  entryValues.clear();
-  readLane();
-  if (failed(remakeScalars(loop)))
-    return failure();
-  entryEnd = i32(0).getDefiningOp();
-  LogicalResult result = emitBlock(from);
-  Registers yielded;
-  for (Value value : from.getTerminator()->getOperands())
-    appendRegisters(value, yielded);
-  scf::YieldOp::create(b, yielded);
-  std::tie(scalars, lane, entryEnd, entryValues) = std::move(outside);
-  return result;
 }
 
 LogicalResult KernelEmitter::emitIf(scf::IfOp op) {
@@ -387,9 +362,9 @@ LogicalResult KernelEmitter::emitIf(scf::IfOp op) {
   auto branch = scf::IfOp::create(b, types, scalar(op.getCondition()),
                                   /*addThenBlock=*/true,
                                   /*addElseBlock=*/op.elseBlock() != nullptr);
-  if (failed(emitBranch(*op.thenBlock(), branch.thenBlock())) ||
+  if (failed(emitBody(*op.thenBlock(), branch.thenBlock())) ||
       (op.elseBlock() &&
-       failed(emitBranch(*op.elseBlock(), branch.elseBlock()))))
+       failed(emitBody(*op.elseBlock(), branch.elseBlock()))))
     return failure();
   bindRegisters(op.getResults(), branch.getResults());
   return success();

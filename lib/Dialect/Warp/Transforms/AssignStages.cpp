@@ -3,7 +3,9 @@
 // two i32 values for each ring carried through the loops and tiles that use it.
 //
 // Loops are rebuilt from the inside out with their rings' state appended to
-// what they carry; a walk in program order then threads the state through.
+// what they carry; a walk in program order then threads the state through. Two
+// rings of one depth of which a loop takes a slot each in each iteration go
+// round together, so one carries the state of both.
 #include "flashc/Dialect/Warp/IR/Warp.h"
 #include "flashc/Dialect/Warp/Transforms/Passes.h"
 
@@ -21,6 +23,8 @@ namespace {
 
 struct Stage {
   Value stage, phase;
+  /// Slots taken before, where that is known.
+  std::optional<int64_t> count = std::nullopt;
 };
 /// A ring, and whether its slots are filled or read: a reducer may do both.
 enum class Use : char { None, Fill, Read };
@@ -63,6 +67,71 @@ void setStages(Stages &stages, ArrayRef<Side> rings, ValueRange values) {
     stages[ring] = {values[2 * i], values[2 * i + 1]};
 }
 
+bool takesOne(scf::ForOp loop, Side ring) {
+  int64_t inside = 0, nested = 0;
+  loop.walk([&](Operation *op) {
+    if (getUsedRing(op) != ring)
+      return;
+    Operation *parent = op->getParentOp();
+    bool isInBranch = isa<scf::IfOp>(parent) && parent->getParentOp() == loop;
+    (parent == loop || isInBranch ? inside : nested) += 1;
+  });
+  return inside == 1 && nested == 0;
+}
+
+int64_t getDepth(Side ring) {
+  return cast<RingType>(ring.first.getType()).getDepth();
+}
+
+/// A ring that goes round with another, `ahead` slots ahead of it.
+struct Follower {
+  Side ring, leader;
+  int64_t ahead;
+};
+
+/// The rings that a loop carries the state of, and those that follow one of
+/// them: at the same slot, or where a few exclusive ors say how much ahead.
+struct Carried {
+  SmallVector<Side> leaders;
+  SmallVector<Follower> followers;
+  Carried(scf::ForOp loop, const Stages &stages);
+};
+
+Carried::Carried(scf::ForOp loop, const Stages &stages) {
+  auto follow = [&](Side ring) {
+    std::optional<int64_t> own = stages.find(ring)->second.count;
+    int64_t depth = getDepth(ring);
+    for (Side leader : leaders) {
+      std::optional<int64_t> other = stages.find(leader)->second.count;
+      if (!own || !other || getDepth(leader) != depth ||
+          !takesOne(loop, ring) || !takesOne(loop, leader))
+        continue;
+      int64_t ahead = llvm::mod(*own - *other, 2 * depth);
+      if (ahead && depth > 2)
+        continue;
+      followers.push_back({ring, leader, ahead});
+      return true;
+    }
+    return false;
+  };
+  for (Side ring : getRings(loop))
+    if (!follow(ring))
+      leaders.push_back(ring);
+}
+
+void setFollowers(OpBuilder &b, Location loc, Stages &stages,
+                  ArrayRef<Follower> followers) {
+  for (const Follower &follower : followers) {
+    Stage stage = stages[follower.leader];
+    for (int64_t i = 0; i < follower.ahead; ++i) {
+      auto next = AdvanceOp::create(b, loc, stage.stage, stage.phase,
+                                    getDepth(follower.ring));
+      stage = {next.getNextStage(), next.getNextPhase()};
+    }
+    stages[follower.ring] = stage;
+  }
+}
+
 class StageAssigner {
 public:
   LogicalResult run(Block &block, Stages &stages);
@@ -85,19 +154,22 @@ void StageAssigner::runUse(Operation *op, Side ring, Stages &stages,
       });
   OpBuilder b(op);
   b.setInsertionPointAfter(last);
-  auto next =
-      AdvanceOp::create(b, op->getLoc(), stage.stage, stage.phase,
-                        cast<RingType>(ring.first.getType()).getDepth());
-  stage = {next.getNextStage(), next.getNextPhase()};
+  auto next = AdvanceOp::create(b, op->getLoc(), stage.stage, stage.phase,
+                                getDepth(ring));
+  if (stage.count)
+    ++*stage.count;
+  stage.stage = next.getNextStage();
+  stage.phase = next.getNextPhase();
 }
 
 LogicalResult StageAssigner::runFor(scf::ForOp loop, Stages &stages) {
-  llvm::SetVector<Side> used = getRings(loop);
-  if (used.empty())
+  Carried carried(loop, stages);
+  ArrayRef<Side> rings = carried.leaders;
+  if (rings.empty())
     return success();
-  ArrayRef<Side> rings = used.getArrayRef();
   IRRewriter rewriter(loop.getContext());
   rewriter.setInsertionPoint(loop);
+  Location loc = loop.getLoc();
   LogicalResult inside = success();
   auto added = cast<scf::ForOp>(*loop.replaceWithAdditionalYields(
       rewriter, flatten(stages, rings), /*replaceInitOperandUses=*/false,
@@ -105,12 +177,17 @@ LogicalResult StageAssigner::runFor(scf::ForOp loop, Stages &stages) {
         Stages body = stages;
         setStages(body, rings,
                   SmallVector<Value>(arguments.begin(), arguments.end()));
+        OpBuilder atStart = OpBuilder::atBlockBegin(loop.getBody());
+        setFollowers(atStart, loc, body, carried.followers);
         inside = run(*loop.getBody(), body);
         return flatten(body, rings);
       }));
   if (failed(inside))
     return failure();
   setStages(stages, rings, added.getResults().take_back(2 * rings.size()));
+  OpBuilder behind(added->getContext());
+  behind.setInsertionPointAfter(added);
+  setFollowers(behind, loc, stages, carried.followers);
   return success();
 }
 
@@ -197,7 +274,7 @@ struct WarpAssignStages : impl::WarpAssignStagesBase<WarpAssignStages> {
         continue;
       Value zero = arith::ConstantIntOp::create(b, role.getLoc(), 0, 32);
       for (Side ring : rings)
-        stages[ring] = {zero, zero};
+        stages[ring] = {zero, zero, 0};
       if (failed(StageAssigner().run(body, stages)))
         return signalPassFailure();
     }

@@ -169,3 +169,52 @@ warp.kernel @ahead(%q: !view, %n: index) attributes {q_block = 64 : i64, warps =
   }
   warp.return
 }
+
+// -----
+
+!view = memref<?x?x?x64xf16, strided<[?, ?, ?, 1], offset: ?>>
+!two = !warp.ring<64x64xf16, 64, depth = 2>
+!three = !warp.ring<64x64xf16, 64, depth = 3>
+
+// Rings of one depth that a loop takes a slot each of go round together: one carries the state of both, of depth 2 also where the other is
+// some slots ahead. Of depth 3 that would take more than it saves.
+// CHECK-LABEL: warp.kernel @together(
+warp.kernel @together(%q: !view, %n: index) attributes {q_block = 64 : i64, warps = 4 : i64, groups = 1 : i64} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %a = warp.ring : !two
+  %b = warp.ring : !two
+  %c = warp.ring : !three
+  %d = warp.ring : !three
+  %e = warp.ring : !three
+  warp.role reducer registers(72) {
+    // CHECK: %[[Z:.+]] = arith.constant 0 : i32
+    // CHECK: warp.send {{.+}} at(%[[Z]], %[[Z]])
+    // CHECK-NEXT: %[[B1:.+]], %[[BP1:.+]] = warp.advance %[[Z]], %[[Z]] depth(2)
+    warp.send %q[%c0, %c0, %c0] to %b : !view, !two
+    // CHECK-NEXT: warp.send {{.+}} at(%[[Z]], %[[Z]])
+    // CHECK-NEXT: %[[E1:.+]], %[[EP1:.+]] = warp.advance %[[Z]], %[[Z]] depth(3)
+    warp.send %q[%c0, %c0, %c0] to %e : !view, !three
+    // CHECK-NEXT: scf.for {{.*}} iter_args(%[[A:.+]] = %[[Z]], %[[AP:.+]] = %[[Z]], %[[C:.+]] = %[[Z]], %[[CP:.+]] = %[[Z]], %[[E:.+]] = %[[E1]], %[[EP:.+]] = %[[EP1]])
+    scf.for %i = %c0 to %n step %c1 {
+      // CHECK-NEXT: %[[B:.+]], %[[BP:.+]] = warp.advance %[[A]], %[[AP]] depth(2)
+      // CHECK-NEXT: warp.send {{.+}} at(%[[A]], %[[AP]])
+      // CHECK-NEXT: %[[A2:.+]], %[[AP2:.+]] = warp.advance %[[A]], %[[AP]] depth(2)
+      warp.send %q[%c0, %c0, %i] to %a : !view, !two
+      // CHECK-NEXT: warp.send {{.+}} at(%[[B]], %[[BP]])
+      // CHECK-NEXT: warp.advance %[[B]], %[[BP]] depth(2)
+      warp.send %q[%c0, %c0, %i] to %b : !view, !two
+      // CHECK-NEXT: warp.send {{.+}} at(%[[C]], %[[CP]])
+      // CHECK-NEXT: %[[C2:.+]], %[[CP2:.+]] = warp.advance %[[C]], %[[CP]] depth(3)
+      warp.send %q[%c0, %c0, %i] to %c : !view, !three
+      // CHECK-NEXT: warp.send {{.+}} at(%[[C]], %[[CP]])
+      // CHECK-NEXT: warp.advance %[[C]], %[[CP]] depth(3)
+      warp.send %q[%c0, %c0, %i] to %d : !view, !three
+      // CHECK-NEXT: warp.send {{.+}} at(%[[E]], %[[EP]])
+      // CHECK-NEXT: %[[E2:.+]], %[[EP2:.+]] = warp.advance %[[E]], %[[EP]] depth(3)
+      warp.send %q[%c0, %c0, %i] to %e : !view, !three
+      // CHECK-NEXT: scf.yield %[[A2]], %[[AP2]], %[[C2]], %[[CP2]], %[[E2]], %[[EP2]]
+    }
+  }
+  warp.return
+}
