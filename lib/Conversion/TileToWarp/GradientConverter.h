@@ -60,15 +60,17 @@ private:
   void mapCoordinates(const Coordinates &at, mlir::IRMapping &scalars);
   llvm::SmallVector<Ahead> findAhead();
   mlir::Value less(mlir::Value x, mlir::Value y);
-  /// The first row of the accumulated tile, and its head.
-  std::pair<mlir::Value, mlir::Value> targetOf(const Coordinates &at);
+  /// Where a pair's sums go.
+  struct Target {
+    mlir::Value head, row;
+  };
+  Target targetOf(const Coordinates &at);
   struct Part {
     int64_t row, column, columns;
   };
   llvm::SmallVector<Part> getParts();
   int64_t getPartColumns();
-  void sendSums(const Part &part, int64_t slot, mlir::Value head,
-                mlir::Value row);
+  void sendSums(const Part &part, int64_t slot, const Target &target);
   void buildReducerLoop();
 
   mlir::scf::ForOp loop;

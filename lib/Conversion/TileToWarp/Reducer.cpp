@@ -134,23 +134,25 @@ SmallVector<GradientConverter::Part> GradientConverter::getParts() {
   return parts;
 }
 
-std::pair<Value, Value> GradientConverter::targetOf(const Coordinates &at) {
+GradientConverter::Target GradientConverter::targetOf(const Coordinates &at) {
   IRMapping scalars = values;
   mapCoordinates(at, scalars);
   Value row = cloneScalar(accumulate.getRow(), scalars);
-  return {row, cloneScalar(accumulate.getHead(), scalars)};
+  return {cloneScalar(accumulate.getHead(), scalars), row};
 }
 
-void GradientConverter::sendSums(const Part &part, int64_t slot, Value head,
-                                 Value row) {
+void GradientConverter::sendSums(const Part &part, int64_t slot,
+                                 const Target &target) {
   Location loc = accumulate.getLoc();
+  Value row = target.row;
   if (part.row)
     row = arith::AddIOp::create(
         builder, loc, row,
         arith::ConstantIndexOp::create(builder, loc, part.row));
-  warp::SendSumsOp::create(
-      builder, loc, staging, slot, lookup(accumulate.getView()),
-      lookup(accumulate.getBatch()), head, row, part.column, part.columns);
+  warp::SendSumsOp::create(builder, loc, staging, slot,
+                           lookup(accumulate.getView()),
+                           lookup(accumulate.getBatch()), target.head, row,
+                           part.column, part.columns);
 }
 
 void GradientConverter::buildReducerLoop() {
@@ -207,7 +209,7 @@ void GradientConverter::buildReducerLoop() {
     Coordinates here = advance(before);
     for (auto [value, start] : llvm::zip_equal(here, first))
       value = arith::SelectOp::create(builder, loc, isSecond, value, start);
-    auto [row, head] = targetOf(here);
+    Target target = targetOf(here);
     auto type = cast<warp::RingType>(scoreRing.getType());
     Value scores = warp::ReceiveOp::create(builder, loc, type.getBufferType(),
                                            scoreRing, Value(), Value());
@@ -220,14 +222,14 @@ void GradientConverter::buildReducerLoop() {
           /*transpose_b=*/false, type.getShape()[0],
           builder.getDenseI64ArrayAttr({part.row, part.column}));
       if (i > 0) {
-        sendSums(parts[i - 1], slotOf(i - 1), head, row);
+        sendSums(parts[i - 1], slotOf(i - 1), target);
       } else {
-        auto [lastRow, lastHead] = targetOf(before);
+        Target lastTarget = targetOf(before);
         auto branch = scf::IfOp::create(builder, loc, isSecond,
                                         /*withElseRegion=*/false);
         OpBuilder::InsertionGuard guard(builder);
         builder.setInsertionPointToStart(branch.thenBlock());
-        sendSums(parts[last], slotOf(last), lastRow, lastHead);
+        sendSums(parts[last], slotOf(last), lastTarget);
       }
       if (i == last)
         for (const Ahead &ring : ahead) {
@@ -244,12 +246,11 @@ void GradientConverter::buildReducerLoop() {
   };
   auto reducing =
       scf::ForOp::create(builder, loc, zero, pairs, index(1), inits, body);
-  auto [row, head] =
-      targetOf(Coordinates(reducing.getResults().take_front(size)));
+  Target target = targetOf(Coordinates(reducing.getResults().take_front(size)));
   auto branch = scf::IfOp::create(builder, loc, less(zero, pairs),
                                   /*withElseRegion=*/false);
   builder.setInsertionPointToStart(branch.thenBlock());
-  sendSums(parts[last], slotOf(last), row, head);
+  sendSums(parts[last], slotOf(last), target);
 }
 
 } // namespace flashc

@@ -8,6 +8,8 @@
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/NVVM/NVVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Export.h"
+#include "llvm/IR/InlineAsm.h"
+#include "llvm/IR/InstIterator.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
 #include "llvm/IR/Verifier.h"
@@ -70,6 +72,23 @@ static Error optimize(Module &module, TargetMachine &machine) {
   return Error::success();
 }
 
+// Asm at which lanes or warps meet has to stay one instruction: LLVM may copy
+// any other into both sides of a branch, where each side waits for the other.
+// (The NVVM intrinsics say so themselves.)
+static void markConvergent(Module &module) {
+  for (Function &function : module)
+    for (Instruction &instruction : instructions(function)) {
+      auto *call = dyn_cast<CallInst>(&instruction);
+      if (!call || !call->isInlineAsm())
+        continue;
+      StringRef text =
+          cast<InlineAsm>(call->getCalledOperand())->getAsmString();
+      if (text.contains(".sync") || text.contains("bar.") ||
+          text.contains(".aligned"))
+        call->setConvergent();
+    }
+}
+
 static Expected<std::unique_ptr<Module>>
 translate(mlir::ModuleOp module, TargetMachine &machine, LLVMContext &context) {
   mlir::DialectRegistry registry;
@@ -84,6 +103,7 @@ translate(mlir::ModuleOp module, TargetMachine &machine, LLVMContext &context) {
                              "see the diagnostics above");
   result->setTargetTriple(machine.getTargetTriple());
   result->setDataLayout(machine.createDataLayout());
+  markConvergent(*result);
   std::string message;
   raw_string_ostream stream(message);
   if (verifyModule(*result, &stream))
