@@ -41,10 +41,10 @@
 // CHECK:             math.exp2
 // CHECK:             %[[DO:.+]] = warp.receive %[[DOR]]
 // CHECK:             %[[DP:.+]] = warp.wgmma {{.+}}, %[[DO]] transpose_b
-// CHECK:             warp.read_values %[[DO]]
 // CHECK:             %[[DV:.+]] = warp.wgmma {{.+}}, %[[DO]] acc
 // CHECK:             %[[Q1:.+]] = warp.receive %[[QR]]
 // CHECK:             warp.settle %[[DP]] pending(1)
+// CHECK-NEXT:        warp.read_values %[[DO]]
 // CHECK:             %[[W:.+]] = warp.acquire %[[DSR]]
 // CHECK:             warp.store {{.+}} to %[[W]]
 // CHECK-NEXT:        warp.commit %[[W]]
