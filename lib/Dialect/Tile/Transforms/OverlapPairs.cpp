@@ -169,8 +169,11 @@ SmallVector<Value> PairOverlapper::buildBody(ValueRange carried) {
   mapping.map(parts.probs.getResult(), unround(rounded, parts.probs.getType()));
   cloneWith(parts.roundedGradient, mapping);
   cloneWith(parts.ofKeys, mapping);
+  if (isShort)
+    cloneWith(parts.lse, next);
   cloneWith(parts.scores, next);
-  cloneWith(parts.lse, next);
+  if (!isShort)
+    cloneWith(parts.lse, next);
   // Masked here, where the sums are all that lives beside them.
   cloneFor(parts.probs.getScores(), next);
   cloneWith(parts.accumulate, mapping);
