@@ -285,6 +285,8 @@ LogicalResult GradientConverter::convertDot(tile::DotOp op) {
   values.map(op.getResult(),
              Value(warp::WgmmaOp::create(builder, op.getLoc(), type, lhs, rhs,
                                          acc, op.getTransposeB(), depth)));
+  if (scoreBuffer && op.getLhs() == ofQueries.getLhs())
+    commitScores(op.getLoc());
   return success();
 }
 
@@ -302,11 +304,21 @@ LogicalResult GradientConverter::storeForProducts(Operation *op, Value tile) {
     return success();
   Location loc = op->getLoc();
   auto type = cast<warp::RingType>(scoreRing.getType());
-  Value buffer = warp::AcquireOp::create(builder, loc, type.getBufferType(),
-                                         scoreRing, Value(), Value());
-  warp::StoreOp::create(builder, loc, lookup(tile), buffer);
-  warp::CommitOp::create(builder, loc, buffer);
+  scoreBuffer = warp::AcquireOp::create(builder, loc, type.getBufferType(),
+                                        scoreRing, Value(), Value());
+  warp::StoreOp::create(builder, loc, lookup(tile), scoreBuffer);
+  bool isMultipliedHere = llvm::any_of(tile.getUsers(), [&](Operation *user) {
+    return user != ofQueries && isa<tile::DotOp>(user);
+  });
+  if (!isMultipliedHere)
+    commitScores(loc);
   return success();
+}
+
+/// Behind the start of the product for dK: the fence takes its time.
+void GradientConverter::commitScores(Location loc) {
+  warp::CommitOp::create(builder, loc, scoreBuffer);
+  scoreBuffer = Value();
 }
 
 /// Through the bytes of V, which only its own group reads.

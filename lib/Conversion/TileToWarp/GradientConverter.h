@@ -40,6 +40,7 @@ private:
   mlir::LogicalResult convertAccumulate(tile::AccumulateOp op) override;
   mlir::LogicalResult storeForProducts(mlir::Operation *op,
                                        mlir::Value tile) override;
+  void commitScores(mlir::Location loc);
 
   // The reducer (Reducer.cpp).
   /// A pair's place: what the loop carries of indices.
@@ -79,6 +80,7 @@ private:
   /// with it, and the other way round.
   llvm::DenseMap<mlir::Operation *, tile::LoadOp> valuesOf, rowsOf;
   mlir::Value scoreRing, staging;
+  mlir::Value scoreBuffer; // what was stored of dS and is not committed
   mlir::Value valueBuffer; // the received V, whose bytes the results leave by
 };
 

@@ -46,8 +46,8 @@
 // CHECK-NEXT:        warp.read_values %[[DO]]
 // CHECK:             %[[W:.+]] = warp.acquire %[[DSR]]
 // CHECK:             warp.store {{.+}} to %[[W]]
+// CHECK-NEXT:        %[[DK:.+]] = warp.wgmma {{.+}}, %[[Q:[^ ]+]] acc
 // CHECK-NEXT:        warp.commit %[[W]]
-// CHECK:             %[[DK:.+]] = warp.wgmma {{.+}}, %[[Q:[^ ]+]] acc
 // CHECK:             warp.settle %[[DV]] pending(1)
 // CHECK-NEXT:        warp.release %[[DO]]
 // CHECK:             warp.wgmma {{.+}}, %[[Q1]] transpose_b
