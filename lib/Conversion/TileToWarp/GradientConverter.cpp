@@ -298,14 +298,31 @@ LogicalResult GradientConverter::convertAccumulate(tile::AccumulateOp op) {
                         "use target cpu");
 }
 
-/// dS, and nothing else: the other role reads it.
+/// The read of D that stands right in front of what makes dS, or null.
+static Operation *findRead(Value scoreGradient) {
+  auto map = scoreGradient.getDefiningOp<warp::MapOp>();
+  while (map && map.getInputs().size() == 1)
+    map = map.getInputs().front().getDefiningOp<warp::MapOp>();
+  return map ? dyn_cast_or_null<warp::ReadValuesOp>(map->getPrevNode())
+             : nullptr;
+}
+
+/// dS, and nothing else: the other role reads it. Its slot is waited for where
+/// products are under way, so that nothing parts dS from its store; but not
+/// where D waits in registers beside them, as ptxas then moves products so that
+/// the registers run out.
 LogicalResult GradientConverter::storeForProducts(Operation *op, Value tile) {
   if (tile != ofQueries.getLhs())
     return success();
   Location loc = op->getLoc();
   auto type = cast<warp::RingType>(scoreRing.getType());
-  scoreBuffer = warp::AcquireOp::create(builder, loc, type.getBufferType(),
-                                        scoreRing, Value(), Value());
+  {
+    OpBuilder::InsertionGuard guard(builder);
+    if (Operation *read = findRead(lookup(tile)))
+      builder.setInsertionPoint(read);
+    scoreBuffer = warp::AcquireOp::create(builder, loc, type.getBufferType(),
+                                          scoreRing, Value(), Value());
+  }
   warp::StoreOp::create(builder, loc, lookup(tile), scoreBuffer);
   bool isMultipliedHere = llvm::any_of(tile.getUsers(), [&](Operation *user) {
     return user != ofQueries && isa<tile::DotOp>(user);

@@ -42,9 +42,9 @@
 // CHECK:             %[[DP:.+]] = warp.wgmma {{.+}}, %[[DO]] transpose_b
 // CHECK:             %[[DV:.+]] = warp.wgmma {{.+}}, %[[DO]] acc
 // CHECK:             %[[Q1:.+]] = warp.receive %[[QR]]
+// CHECK:             %[[W:.+]] = warp.acquire %[[DSR]]
 // CHECK:             warp.settle %[[DP]] pending(1)
 // CHECK-NEXT:        warp.read_values %[[DO]]
-// CHECK:             %[[W:.+]] = warp.acquire %[[DSR]]
 // CHECK:             warp.store {{.+}} to %[[W]]
 // CHECK-NEXT:        %[[DK:.+]] = warp.wgmma {{.+}}, %[[Q:[^ ]+]] acc
 // CHECK-NEXT:        warp.commit %[[W]]
