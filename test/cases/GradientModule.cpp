@@ -80,11 +80,10 @@ CompiledGradients test::compileGradients(const GradientCase &test,
 static std::string roleSchedule(int64_t headDim) {
   return fmt::format(
       "#tile.schedule<q = {}, kv = 128, stages = 3, warps = 8, q_in_registers "
-      "= false, sram = 232448, roles = <groups = 2, producer = {}, consumer = "
-      "{}, overlap = true, turns = false, rescale = always, apart = false, "
+      "= false, sram = 232448, roles = <groups = 2, producer = 72, consumer = "
+      "216, overlap = true, turns = false, rescale = always, apart = false, "
       "ahead = false, skip = false>>",
-      headDim == 64 ? 128 : 64, headDim == 128 ? 56 : 72,
-      headDim == 128 ? 224 : 216);
+      headDim == 64 ? 128 : 64);
 }
 
 std::vector<GradientCase> test::roleCases() {
