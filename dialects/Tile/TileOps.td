@@ -277,15 +277,17 @@ def Tile_ProbsOp : Tile_Op<"probs", [Pure, AllTypesMatch<["scores", "result"]>]>
   let summary = "Softmax again, from scores and the log-sum-exp of their rows: p = B^(c * s) / e^lse";
   let description = [{
     `lse` is in nats, for each row of the scores (rank 1) or for each column (1 x columns, where queries are columns). A score of
-    -inf, and a row whose `lse` is -inf (no visible key), give exactly 0. Source: FlashAttention-2 (arXiv 2307.08691), Algorithm 2,
-    line 11.
+    -inf, and a row whose `lse` is -inf (no visible key), give exactly 0. With `as_exponent` the values are what an exponent of two
+    starts from, -log2(e) * lse, and -inf for a row without a visible key: one operation an exponent, which is off by its rounding, about
+    1e-7 * |lse|. Source: FlashAttention-2 (arXiv 2307.08691), Algorithm 2, line 11.
     ```mlir
     %p = tile.probs %s, %lse base(e) scale(0.125) : tensor<64x128xf32>, tensor<1x128xf32>
     ```
   }];
-  let arguments = (ins Tile_ScoreBlock:$scores, Tile_RowValues:$lse, Tile_ExpBase:$base, F32Attr:$scale);
+  let arguments = (ins Tile_ScoreBlock:$scores, Tile_RowValues:$lse, Tile_ExpBase:$base, F32Attr:$scale, UnitAttr:$asExponent);
   let results = (outs Tile_ScoreBlock:$result);
-  let assemblyFormat = [{ $scores `,` $lse `base` `(` $base `)` `scale` `(` $scale `)` attr-dict `:` type($scores) `,` type($lse) }];
+  let assemblyFormat = [{ $scores `,` $lse `base` `(` $base `)` `scale` `(` $scale `)` (`as_exponent` $asExponent^)?
+                          attr-dict `:` type($scores) `,` type($lse) }];
   let hasVerifier = 1;
 }
 

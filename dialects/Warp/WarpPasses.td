@@ -103,7 +103,8 @@ def WarpAssignStages : Pass<"warp-assign-stages"> {
   let summary = "Number the slots of each ring: stage and phase of every send and receive";
   let description = [{
     A ring's sends, and its receives, go through the slots in program order. The pass carries stage and phase of each ring
-    through the loops that use it, from tile to tile, and advances them behind each use. Runs first on kernels with roles.
+    through the loops that use it, from tile to tile, and advances them behind each use. Rings of one depth that a
+    loop takes a slot each of in an iteration share them. Runs first on kernels with roles.
     ```mlir
     // Before
     scf.for %j = %lo to %hi step %c1 {
@@ -123,8 +124,8 @@ def WarpPlaceSettles : Pass<"warp-place-settles"> {
   let summary = "Wait for products before their results are touched, and release slots behind their last reader";
   let description = [{
     Before the first op that touches a product's result stands a `warp.settle` that leaves under way only what was started
-    later; a received slot is released behind the settle that covers its last reader, or behind the loop that holds it. Nothing is
-    under way at the end of a loop's body.
+    later; values beside a slot that are read for that op alone are read behind the settle. A received slot is released behind the
+    settle that covers its last reader, or behind the loop that holds it. Nothing is under way at the end of a loop's body.
     ```mlir
     // Before
     %s = warp.wgmma %q, %k transpose_b depth(64) : ...

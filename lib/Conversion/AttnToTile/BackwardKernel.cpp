@@ -280,7 +280,8 @@ Pair BackwardKernel::buildPair(const QueryBlock &queries,
   pair.probs = tile::ProbsOp::create(
       b, scores.getType(), scores, queries.lse,
       tile::ExpBaseAttr::get(b.getContext(), tile::ExpBase::E),
-      b.getF32FloatAttr(scale));
+      b.getF32FloatAttr(scale),
+      /*as_exponent=*/view("lse_rows") ? b.getUnitAttr() : UnitAttr());
   Value delta = queries.delta;
   if (!delta)
     delta = loadValues("delta", queries.batch, queries.head, queries.firstRow);

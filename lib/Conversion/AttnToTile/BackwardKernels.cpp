@@ -114,21 +114,24 @@ void BackwardBuilder::buildDelta() {
   k.setPlain(false);
 }
 
-/// LSE in whole blocks. Rows past the end are as far from each score as those
-/// without a key: P is 0 there.
+/// LSE in whole blocks, as what an exponent starts from. Rows past the end are
+/// as those without a key: P is 0 there.
 void BackwardBuilder::buildLseRows(Value row, int64_t rows) {
   Value lse = k.load(k.view("lse"), k.batch, k.head, row, {rows});
   Value end = k.dim(k.view("lse"), 2);
   Value result =
       tile::buildMap(k.b, lse.getType(), lse, row, [&](ValueRange x) {
-        constexpr float infinity = std::numeric_limits<float>::infinity();
-        Value none = arith::CmpFOp::create(k.b, arith::CmpFPredicate::OEQ, x[0],
-                                           tile::buildF32(k.b, -infinity));
+        Value least =
+            tile::buildF32(k.b, -std::numeric_limits<float>::infinity());
+        Value none =
+            arith::CmpFOp::create(k.b, arith::CmpFPredicate::OEQ, x[0], least);
         Value isPast =
             arith::CmpIOp::create(k.b, arith::CmpIPredicate::sge, x[1], end);
         Value isFar = arith::OrIOp::create(k.b, none, isPast);
-        return SmallVector<Value>{arith::SelectOp::create(
-            k.b, isFar, tile::buildF32(k.b, infinity), x[0])};
+        Value start = arith::MulFOp::create(
+            k.b, x[0], tile::buildF32(k.b, -llvm::numbers::log2ef));
+        return SmallVector<Value>{
+            arith::SelectOp::create(k.b, isFar, least, start)};
       })[0];
   tile::StoreOp::create(k.b, result, k.view("lse_rows"), k.batch, k.head, row);
 }

@@ -104,26 +104,6 @@ tile::LoadOp GradientConverter::findValues(tile::LoadOp load) {
   return {};
 }
 
-void GradientConverter::findCarriedValues() {
-  auto rowsOfLoad = [&](Value value) -> Value {
-    Operation *op = value.getDefiningOp();
-    tile::LoadOp rows = op ? rowsOf.lookup(op) : tile::LoadOp();
-    return rows ? Value(rows.getTile()) : Value();
-  };
-  for (auto [init, value, argument] :
-       llvm::zip_equal(loop.getInitArgs(), loop.getYieldedValues(),
-                       loop.getRegionIterArgs())) {
-    Value firstRows = rowsOfLoad(init), nextRows = rowsOfLoad(value);
-    for (auto [i, rows] : llvm::enumerate(loop.getInitArgs()))
-      if (firstRows && rows == firstRows &&
-          loop.getYieldedValues()[i] == nextRows) {
-        carriedValues[argument] = loop.getRegionIterArg(i);
-        leftInSlots.insert(init.getDefiningOp());
-        leftInSlots.insert(value.getDefiningOp());
-      }
-  }
-}
-
 /// Blocks of queries pass through rings of `stages` slots, also the one that is
 /// loaded before the loop and carried into it; those of keys stay, dealt to
 /// the groups.
@@ -145,7 +125,6 @@ void GradientConverter::createRings() {
       rowsOf[values] = load;
     }
   });
-  findCarriedValues();
   for (auto load : kernel.getBody().getOps<tile::LoadOp>())
     if (isStreamed(load) && !carriedOn.contains(load))
       rings[load] = createRing(load.getLoc(), typeOf(load), /*depth=*/1,
@@ -222,40 +201,25 @@ static void dropUnusedIndices(scf::ForOp loop) {
 
 LogicalResult GradientConverter::convertFor(scf::ForOp op) {
   SmallVector<Value> inits;
-  for (auto [init, argument] :
-       llvm::zip_equal(op.getInitArgs(), op.getRegionIterArgs()))
-    if (!carriedValues.contains(argument))
-      inits.push_back(isCarriedBuffer(init) ? buffers.lookup(init)
-                                            : lookup(init));
+  for (Value init : op.getInitArgs())
+    inits.push_back(isCarriedBuffer(init) ? buffers.lookup(init)
+                                          : lookup(init));
   auto result = scf::ForOp::create(
       builder, op.getLoc(), lookup(op.getLowerBound()),
       lookup(op.getUpperBound()), lookup(op.getStep()), inits,
       // With a body builder the loop gets no terminator of its own.
       [](OpBuilder &, Location, Value, ValueRange) {});
   values.map(op.getInductionVar(), result.getInductionVar());
-  size_t next = 0;
-  for (auto [init, argument, old] : llvm::zip_equal(
-           op.getInitArgs(), op.getRegionIterArgs(), op.getResults())) {
-    if (carriedValues.contains(argument))
-      continue;
+  for (auto [i, init] : llvm::enumerate(op.getInitArgs())) {
     if (isCarriedBuffer(init)) {
-      buffers[argument] = result.getRegionIterArg(next);
+      buffers[op.getRegionIterArg(i)] = result.getRegionIterArg(i);
     } else {
-      values.map(argument, result.getRegionIterArg(next));
-      values.map(old, result.getResult(next));
+      values.map(op.getRegionIterArg(i), result.getRegionIterArg(i));
+      values.map(op.getResult(i), result.getResult(i));
     }
-    ++next;
   }
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToEnd(result.getBody());
-  for (auto [argument, rows] : carriedValues) {
-    warp::FragmentType type = fragmentType(op, argument.getType(), false);
-    if (!type)
-      return failure();
-    values.map(argument,
-               Value(warp::ReadValuesOp::create(builder, op.getLoc(), type,
-                                                buffers.lookup(rows))));
-  }
   if (failed(convertBlock(*op.getBody())))
     return failure();
   dropUnusedIndices(result);
@@ -265,17 +229,13 @@ LogicalResult GradientConverter::convertFor(scf::ForOp op) {
 LogicalResult GradientConverter::convertYield(scf::YieldOp op) {
   SmallVector<Value> operands;
   for (Value operand : op.getOperands())
-    if (Operation *load = operand.getDefiningOp();
-        !load || !leftInSlots.contains(load))
-      operands.push_back(isCarriedBuffer(operand) ? buffers.lookup(operand)
-                                                  : lookup(operand));
+    operands.push_back(isCarriedBuffer(operand) ? buffers.lookup(operand)
+                                                : lookup(operand));
   scf::YieldOp::create(builder, op.getLoc(), operands);
   return success();
 }
 
 LogicalResult GradientConverter::convertLoad(tile::LoadOp op) {
-  if (leftInSlots.contains(op))
-    return success();
   if (tile::LoadOp rows = rowsOf.lookup(op)) {
     warp::FragmentType type = fragmentType(op, op.getTile().getType(), false);
     if (!type)
@@ -325,6 +285,8 @@ LogicalResult GradientConverter::convertDot(tile::DotOp op) {
   values.map(op.getResult(),
              Value(warp::WgmmaOp::create(builder, op.getLoc(), type, lhs, rhs,
                                          acc, op.getTransposeB(), depth)));
+  if (scoreBuffer && op.getLhs() == ofQueries.getLhs())
+    commitScores(op.getLoc());
   return success();
 }
 
@@ -336,17 +298,44 @@ LogicalResult GradientConverter::convertAccumulate(tile::AccumulateOp op) {
                         "use target cpu");
 }
 
-/// dS, and nothing else: the other role reads it.
+/// The read of D that stands right in front of what makes dS, or null.
+static Operation *findRead(Value scoreGradient) {
+  auto map = scoreGradient.getDefiningOp<warp::MapOp>();
+  while (map && map.getInputs().size() == 1)
+    map = map.getInputs().front().getDefiningOp<warp::MapOp>();
+  return map ? dyn_cast_or_null<warp::ReadValuesOp>(map->getPrevNode())
+             : nullptr;
+}
+
+/// dS, and nothing else: the other role reads it. Its slot is waited for where
+/// products are under way, so that nothing parts dS from its store; but not
+/// where D waits in registers beside them, as ptxas then moves products so that
+/// the registers run out.
 LogicalResult GradientConverter::storeForProducts(Operation *op, Value tile) {
   if (tile != ofQueries.getLhs())
     return success();
   Location loc = op->getLoc();
   auto type = cast<warp::RingType>(scoreRing.getType());
-  Value buffer = warp::AcquireOp::create(builder, loc, type.getBufferType(),
-                                         scoreRing, Value(), Value());
-  warp::StoreOp::create(builder, loc, lookup(tile), buffer);
-  warp::CommitOp::create(builder, loc, buffer);
+  {
+    OpBuilder::InsertionGuard guard(builder);
+    if (Operation *read = findRead(lookup(tile)))
+      builder.setInsertionPoint(read);
+    scoreBuffer = warp::AcquireOp::create(builder, loc, type.getBufferType(),
+                                          scoreRing, Value(), Value());
+  }
+  warp::StoreOp::create(builder, loc, lookup(tile), scoreBuffer);
+  bool isMultipliedHere = llvm::any_of(tile.getUsers(), [&](Operation *user) {
+    return user != ofQueries && isa<tile::DotOp>(user);
+  });
+  if (!isMultipliedHere)
+    commitScores(loc);
   return success();
+}
+
+/// Behind the start of the product for dK: the fence takes its time.
+void GradientConverter::commitScores(Location loc) {
+  warp::CommitOp::create(builder, loc, scoreBuffer);
+  scoreBuffer = Value();
 }
 
 /// Through the bytes of V, which only its own group reads.

@@ -23,7 +23,6 @@ private:
                          int64_t depth, int64_t parts, int64_t values = 0);
   tile::LoadOp findValues(tile::LoadOp load);
   bool isPadded(mlir::Value view);
-  void findCarriedValues();
   void beginRole(warp::RoleKind kind, int64_t registers);
   tile::RolesAttr roles() { return kernel.getSchedule().getRoles(); }
   bool isStreamed(tile::LoadOp load);
@@ -41,6 +40,7 @@ private:
   mlir::LogicalResult convertAccumulate(tile::AccumulateOp op) override;
   mlir::LogicalResult storeForProducts(mlir::Operation *op,
                                        mlir::Value tile) override;
+  void commitScores(mlir::Location loc);
 
   // The reducer (Reducer.cpp).
   /// A pair's place: what the loop carries of indices.
@@ -81,11 +81,8 @@ private:
   /// A value for each of a streamed load's rows: the load of these that comes
   /// with it, and the other way round.
   llvm::DenseMap<mlir::Operation *, tile::LoadOp> valuesOf, rowsOf;
-  /// Values that the loop carries beside their rows, by its iter argument: the
-  /// rows' argument. They stay in the slot until they are needed.
-  llvm::DenseMap<mlir::Value, mlir::Value> carriedValues;
-  llvm::SmallPtrSet<mlir::Operation *, 4> leftInSlots;
   mlir::Value scoreRing, staging;
+  mlir::Value scoreBuffer; // what was stored of dS and is not committed
   mlir::Value valueBuffer; // the received V, whose bytes the results leave by
 };
 

@@ -37,21 +37,21 @@
 // CHECK:             warp.stage_sums {{.+}} slot(1)
 // CHECK:         warp.role consumer registers(216)
 // CHECK:           scf.for {{.+}} iter_args(
-// CHECK:             %[[L:.+]] = warp.read_values %[[Q:.+]] :
 // CHECK:             math.exp2
 // CHECK:             %[[DO:.+]] = warp.receive %[[DOR]]
 // CHECK:             %[[DP:.+]] = warp.wgmma {{.+}}, %[[DO]] transpose_b
-// CHECK:             warp.read_values %[[DO]]
 // CHECK:             %[[DV:.+]] = warp.wgmma {{.+}}, %[[DO]] acc
 // CHECK:             %[[Q1:.+]] = warp.receive %[[QR]]
-// CHECK:             warp.settle %[[DP]] pending(1)
 // CHECK:             %[[W:.+]] = warp.acquire %[[DSR]]
+// CHECK:             warp.settle %[[DP]] pending(1)
+// CHECK-NEXT:        warp.read_values %[[DO]]
 // CHECK:             warp.store {{.+}} to %[[W]]
+// CHECK-NEXT:        %[[DK:.+]] = warp.wgmma {{.+}}, %[[Q:[^ ]+]] acc
 // CHECK-NEXT:        warp.commit %[[W]]
-// CHECK:             %[[DK:.+]] = warp.wgmma {{.+}}, %[[Q]] acc
 // CHECK:             warp.settle %[[DV]] pending(1)
 // CHECK-NEXT:        warp.release %[[DO]]
 // CHECK:             warp.wgmma {{.+}}, %[[Q1]] transpose_b
+// CHECK-NEXT:        warp.read_values %[[Q1]]
 // CHECK:             warp.settle %[[DK]] pending(1)
 // CHECK-NEXT:        warp.release %[[Q]]
 // CHECK:           warp.emit

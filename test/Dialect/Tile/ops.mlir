@@ -171,10 +171,12 @@ func.func @transposed(%ds: tensor<64x128xf16>, %k: tensor<64x32xf16>, %acc: tens
 
 // CHECK-LABEL: func.func @probs(
 // CHECK:         tile.probs %{{.+}}, %{{.+}} base(e) scale(1.250000e-01) : tensor<64x128xf32>, tensor<1x128xf32>
+// CHECK:         tile.probs %{{.+}}, %{{.+}} base(two) scale(1.250000e-01) as_exponent : tensor<64x128xf32>, tensor<1x128xf32>
 // CHECK:         tile.probs_gradient %{{.+}}, %{{.+}}, %{{.+}} guarded : tensor<64x128xf32>, tensor<1x128xf32>
 // CHECK:         tile.probs_gradient %{{.+}}, %{{.+}}, %{{.+}} : tensor<64x128xf32>, tensor<64xf32>
 func.func @probs(%s: tensor<64x128xf32>, %lse: tensor<1x128xf32>, %dp: tensor<64x128xf32>, %delta: tensor<1x128xf32>, %rows: tensor<64xf32>) {
   %p = tile.probs %s, %lse base(e) scale(0.125) : tensor<64x128xf32>, tensor<1x128xf32>
+  %p1 = tile.probs %s, %lse base(two) scale(0.125) as_exponent : tensor<64x128xf32>, tensor<1x128xf32>
   %ds = tile.probs_gradient %p, %dp, %delta guarded : tensor<64x128xf32>, tensor<1x128xf32>
   %ds1 = tile.probs_gradient %p, %dp, %rows : tensor<64x128xf32>, tensor<64xf32>
   return

@@ -28,7 +28,8 @@ Value buildLimit(ImplicitLocOpBuilder &b, Value lse) {
 
 /// 2^(log2(e) * (c * s - L)). The difference is taken first: a forward's L is
 /// c * m + log l with the product rounded as it is here, so that what cancels
-/// does so exactly, however large.
+/// does so exactly, however large. Where L comes as an exponent it is
+/// 2^(log2(e) * c * s + L).
 struct ExpandProbs : OpRewritePattern<ProbsOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(ProbsOp op,
@@ -36,6 +37,17 @@ struct ExpandProbs : OpRewritePattern<ProbsOp> {
     if (op.getBase() != ExpBase::Two)
       return rewriter.notifyMatchFailure(op, "not in base two");
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+    if (op.getAsExponent()) {
+      auto add = [&](ValueRange x) -> SmallVector<Value> {
+        Value scale = buildF32(b, op.getScale().convertToFloat());
+        Value exponent = math::FmaOp::create(b, x[0], scale, x[1]);
+        return {math::Exp2Op::create(b, exponent)};
+      };
+      rewriter.replaceOp(
+          op,
+          buildMap(b, op.getType(), {op.getScores(), op.getLse()}, {}, add)[0]);
+      return success();
+    }
     Value limits =
         buildMap(b, op.getLse().getType(), op.getLse(), {}, [&](ValueRange x) {
           return SmallVector<Value>{buildLimit(b, x[0])};

@@ -24,6 +24,10 @@ namespace flashc::tile {
 #include "Tile/TilePasses.h.inc"
 
 namespace {
+/// Queries of a block whose values each take a thread of a warpgroup 16
+/// registers.
+constexpr int64_t kShortBlock = 64;
+
 /// The op's operand number `number` as an OpTy of `block`.
 template <typename OpTy> OpTy definedIn(Block *block, Value value) {
   auto op = value.getDefiningOp<OpTy>();
@@ -142,7 +146,13 @@ SmallVector<Value> PairOverlapper::buildBody(ValueRange carried) {
   mapping.map(parts.lse.getTile(), carried[old + 2]);
   cloneWith(parts.roundedProbs, mapping);
   cloneWith(parts.gradient, mapping);
-  cloneWith(parts.delta, mapping);
+  // Loads queue behind the reads of a product, so a short block's values are
+  // read before it; for those of a long one there are no registers beside it.
+  bool isShort =
+      cast<RankedTensorType>(parts.delta.getTile().getType()).getDimSize(1) <=
+      kShortBlock;
+  if (isShort)
+    cloneWith(parts.delta, mapping);
   cloneWith(parts.ofValues, mapping);
   // The pair behind this one.
   IRMapping next;
@@ -153,12 +163,17 @@ SmallVector<Value> PairOverlapper::buildBody(ValueRange carried) {
       next.map(argument, mapping.lookupOrDefault(value));
     }
   cloneWith(parts.query, next);
+  if (!isShort)
+    cloneWith(parts.delta, mapping);
   Value rounded = mapping.lookup(parts.roundedProbs.getResult(0));
   mapping.map(parts.probs.getResult(), unround(rounded, parts.probs.getType()));
   cloneWith(parts.roundedGradient, mapping);
   cloneWith(parts.ofKeys, mapping);
+  if (isShort)
+    cloneWith(parts.lse, next);
   cloneWith(parts.scores, next);
-  cloneWith(parts.lse, next);
+  if (!isShort)
+    cloneWith(parts.lse, next);
   // Masked here, where the sums are all that lives beside them.
   cloneFor(parts.probs.getScores(), next);
   cloneWith(parts.accumulate, mapping);

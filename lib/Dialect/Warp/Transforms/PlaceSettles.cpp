@@ -58,6 +58,17 @@ void SettlePlacer::settle(Operation *before, size_t count) {
   pending.erase(pending.begin(), pending.begin() + count);
 }
 
+/// `user`, or a read in front of it that is for it alone: read behind the wait,
+/// values take no registers beside what is under way.
+Operation *getOwnRead(Operation *user) {
+  Operation *read = user->getPrevNode();
+  bool isForUser = read && isa<ReadValuesOp>(read) &&
+                   llvm::all_of(read->getUsers(), [&](Operation *other) {
+                     return other == user;
+                   });
+  return isForUser ? read : user;
+}
+
 /// Settles what `user`, or an op inside it, touches.
 void SettlePlacer::settleFor(Operation *user) {
   size_t count = 0;
@@ -65,12 +76,13 @@ void SettlePlacer::settleFor(Operation *user) {
     for (Operation *toucher : product->getUsers())
       if (user->isAncestor(toucher))
         count = i + 1;
+  Operation *before = count ? getOwnRead(user) : user;
   while (eager && count > 1) {
-    settle(user, 1);
+    settle(before, 1);
     --count;
   }
   if (count)
-    settle(user, count);
+    settle(before, count);
 }
 
 /// Before `before`: settles of all products. One by one, what each one reads is
@@ -105,30 +117,37 @@ void SettlePlacer::run(Block &block) {
   release(block);
 }
 
-/// The last op of `block` that reads the buffer, itself or through an alias.
+/// The op at which `reader` has read: for a product, the settle that names its
+/// result.
+Operation *getEnd(Operation *reader) {
+  if (isa<WgmmaOp>(reader))
+    for (Operation *user : reader->getUsers())
+      if (isa<SettleOp>(user))
+        return user;
+  return reader;
+}
+
+/// The last op of `block` at which the buffer is read, itself or through an
+/// alias.
 Operation *getLastReader(Value buffer, Block *block, Operation *last) {
   for (Operation *user : buffer.getUsers()) {
-    Operation *op = getAncestor(user, block);
-    if (op && (!last || last->isBeforeInBlock(op)))
-      last = op;
+    if (Operation *op = getAncestor(user, block)) {
+      op = getEnd(op);
+      if (!last || last->isBeforeInBlock(op))
+        last = op;
+    }
     if (auto alias = dyn_cast<AliasOp>(user))
       last = getLastReader(alias.getResult(), block, last);
   }
   return last;
 }
 
-/// Behind the settle that covers the last reader, which for a product is the
-/// one that names its result.
 void SettlePlacer::releaseBehind(Value buffer, Block &block, Operation *last) {
   for (Operation *user : buffer.getUsers())
     if (isa<scf::YieldOp>(user) ||
         (isa<scf::ForOp>(user) && user->getBlock() == &block))
       return; // handed on
   last = getLastReader(buffer, &block, last);
-  if (auto product = dyn_cast_or_null<WgmmaOp>(last))
-    for (Operation *user : product->getUsers())
-      if (isa<SettleOp>(user))
-        last = user;
   OpBuilder b = last ? OpBuilder(last) : OpBuilder::atBlockBegin(&block);
   if (last)
     b.setInsertionPointAfter(last);

@@ -24,6 +24,19 @@ func.func @probs(%s: tensor<64x32xf32>, %lse: tensor<1x32xf32>) -> tensor<64x32x
   return %p : tensor<64x32xf32>
 }
 
+// Values that an exponent starts from: one operation.
+// CHECK-LABEL: func.func @from_exponent(
+// CHECK-SAME:    %[[S:.+]]: tensor<64x32xf32>, %[[START:.+]]: tensor<1x32xf32>)
+// CHECK:         %[[SCALE:.+]] = arith.constant 0.180336878 : f32
+// CHECK-NEXT:    tile.map ins(%[[S]], %[[START]] : tensor<64x32xf32>, tensor<1x32xf32>)
+// CHECK-NEXT:    ^bb0(%[[X:.+]]: f32, %[[L:.+]]: f32):
+// CHECK-NEXT:      %[[E:.+]] = math.fma %[[X]], %[[SCALE]], %[[L]]
+// CHECK-NEXT:      math.exp2 %[[E]]
+func.func @from_exponent(%s: tensor<64x32xf32>, %start: tensor<1x32xf32>) -> tensor<64x32xf32> {
+  %p = tile.probs %s, %start base(e) scale(0.125) as_exponent : tensor<64x32xf32>, tensor<1x32xf32>
+  return %p : tensor<64x32xf32>
+}
+
 // CHECK-LABEL: func.func @gradient(
 // CHECK-SAME:    %[[P:.+]]: tensor<64x32xf32>, %[[DP:.+]]: tensor<64x32xf32>, %[[DELTA:.+]]: tensor<1x32xf32>)
 // CHECK:         tile.map ins(%[[P]], %[[DP]], %[[DELTA]] : tensor<64x32xf32>, tensor<64x32xf32>, tensor<1x32xf32>)

@@ -1,7 +1,7 @@
 // RUN: flashc-opt %s --tile-overlap-pairs --canonicalize --cse | FileCheck %s
 //
 // The loop over pairs of a backward: what stands before it, the order of the products, and what it carries. (Input: head dim 64, no
-// mask, two heads.)
+// mask, two heads. Blocks of 128 queries, for whose D there are no registers beside the product for dV.)
 
 // The first pair's Q, LSE and scores, masked; V is loaded behind them.
 // CHECK-LABEL: tile.kernel @attention_backward(
@@ -16,9 +16,9 @@
 // CHECK-NEXT:      %[[P16:.+]] = tile.map ins(%[[P]] :
 // CHECK:           %[[DO:.+]] = tile.load %arg3
 // CHECK-NEXT:      %[[DP:.+]] = tile.dot %[[V]], %[[DO]] acc(%{{.+}}) transpose_b
-// CHECK-NEXT:      %[[D:.+]] = tile.load %arg5
 // CHECK-NEXT:      %[[DV1:.+]] = tile.dot %[[P16]], %[[DO]] acc(%[[DV]])
 // CHECK:           %[[Q1:.+]] = tile.load %arg0
+// CHECK-NEXT:      %[[D:.+]] = tile.load %arg5
 // CHECK-NEXT:      %[[P32:.+]] = tile.map ins(%[[P16]] :
 // CHECK:           arith.extf
 // CHECK:           %[[DS:.+]] = tile.probs_gradient %[[P32]], %[[DP]], %[[D]]

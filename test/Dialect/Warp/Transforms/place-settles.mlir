@@ -211,3 +211,45 @@ warp.kernel @pairs(%q: memref<?x?x?x64xf16, strided<[?, ?, ?, 1], offset: ?>>, %
   }
   warp.return
 }
+
+// -----
+
+!rows = !warp.ring<64x64xf16, 64, depth = 2, values = 64>
+!slot = !warp.buffer<64x64xf16, 64>
+!acc = !warp.fragment<64x64xf32>
+!p = !warp.fragment<64x64xf16>
+!values = !warp.fragment<1x64xf32, of 64>
+
+// Values that are read for one op alone are read behind its wait, and the slot is released behind both.
+// CHECK-LABEL: warp.kernel @values(
+warp.kernel @values(%q: memref<?x?x?x64xf16, strided<[?, ?, ?, 1], offset: ?>>) attributes {q_block = 64 : i64, warps = 4 : i64, groups = 1 : i64} {
+  %r = warp.ring : !rows
+  warp.role consumer registers(216) {
+    %p = warp.fill 0.0 : f16 -> !p
+    // CHECK: %[[B:.+]] = warp.receive
+    %b = warp.receive %r : !rows -> !slot
+    // CHECK-NEXT: warp.read_values %[[B]]
+    %first = warp.read_values %b : !slot -> !values
+    // CHECK-NEXT: %[[A:.+]] = warp.wgmma %{{.+}}, %[[B]]
+    %a = warp.wgmma %p, %b transpose_b depth(64) : !p, !slot -> !acc
+    // CHECK-NEXT: %[[C:.+]] = warp.wgmma %{{.+}}, %[[B]]
+    %c = warp.wgmma %p, %b depth(64) : !p, !slot -> !acc
+    // CHECK-NEXT: %[[A1:.+]] = warp.settle %[[A]] pending(1)
+    // CHECK-NEXT: %[[V:.+]] = warp.read_values %[[B]]
+    // CHECK-NEXT: warp.map ins(%[[A1]], %{{.+}}, %[[V]]
+    %v = warp.read_values %b : !slot -> !values
+    %m = warp.map ins(%a, %first, %v : !acc, !values, !values) -> !acc {
+    ^bb0(%x: f32, %y: f32, %z: f32):
+      %s = arith.addf %y, %z : f32
+      %t = arith.addf %x, %s : f32
+      warp.yield %t : f32
+    }
+    // CHECK: warp.settle %[[C]] pending(0)
+    // CHECK-NEXT: warp.release %[[B]]
+    %n = warp.map ins(%c : !acc) -> !acc {
+    ^bb0(%x: f32):
+      warp.yield %x : f32
+    }
+  }
+  warp.return
+}
