@@ -286,7 +286,7 @@ def Warp_ScrubOp : Warp_Op<"scrub", [MemoryEffects<[MemRead, MemWrite]>, AllType
     For the branch that `warp.scan` asks for, before a product `weights` x `buffer` that serves both branches and is the buffer's
     only other reader. All threads of the block take part; a barrier stands behind the last write.
     ```mlir
-    %c1 = warp.scrub %p, %v acc(%c) : !warp.fragment<128x64xf16>, !warp.buffer<64x32xf16, 32> -> !warp.fragment<128x32xf32>
+    %clean = warp.scrub %weights, %buf acc(%sums) : !warp.fragment<64x128xf16>, !warp.buffer<128x64xf16, 64> -> !warp.fragment<64x64xf32>
     ```
   }];
   let arguments = (ins Warp_FragmentType:$weights, Warp_BufferType:$buffer, Warp_FragmentType:$acc);

@@ -151,7 +151,7 @@ llvm::Expected<Schedule> Chooser::choose() {
   if (llvm::Error error = checkRequest())
     return error;
   if (request.isBackward && !target.isCPU) {
-    // 1.7 times the pace of mma.sync on an H200 wherever there is such a form.
+    // Twice the pace of mma.sync on an H200 wherever there is such a form.
     if (std::optional<Schedule> roles = chooseBackwardRoles(request, target))
       return *roles;
     return chooseBackward(request, target);

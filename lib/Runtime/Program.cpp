@@ -137,6 +137,9 @@ Program::pack(const llvm::StringMap<ArrayArg> &arrays,
       llvm::Expected<ArrayArg> array = lookUp(placed->arrays, name);
       if (!array)
         return array.takeError();
+      // A tensor map has one row at least, which a kernel may load for nothing.
+      if (llvm::is_contained(array->shape, 0))
+        array->pointer = workspace;
       args.push_back(std::move(*array));
     }
     auto arguments = packArrays(kernel.name, module.manifest(), args);

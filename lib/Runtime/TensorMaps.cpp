@@ -97,7 +97,7 @@ flashc::describeTensorMap(const std::string &kernel, const KernelParam &param,
   uint32_t height = static_cast<uint32_t>(boxRows);
   TensorMapDescription map;
   map.elementType = param.elementType == "bf16" ? kBFloat16 : kFloat16;
-  map.address = llvm::is_contained(array.shape, 0) ? 0 : array.pointer;
+  map.address = array.pointer / kUnitBytes * kUnitBytes; // of no array, any
   if (columns % kBoxColumns != 0) {
     map.sizes = {columns, sizes[kLength], sizes[kHead], sizes[kBatch]};
     map.byteStrides = {strides[kLength], strides[kHead], strides[kBatch]};

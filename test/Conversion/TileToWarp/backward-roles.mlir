@@ -22,19 +22,29 @@
 // CHECK:             warp.send {{.+}} values({{.+}}) to %[[DOR]]
 // CHECK:           %[[K:.+]] = warp.receive %[[KR]]
 // CHECK:           scf.for
-// CHECK:             %[[DS:.+]] = warp.receive %[[DSR]]
+// CHECK:             %[[ROW:.+]] = arith.muli {{.+}}, %c128
+// CHECK-NEXT:        %[[HEAD:.+]] = arith.addi
+// CHECK-NEXT:        %[[DS:.+]] = warp.receive %[[DSR]]
 // CHECK:             %[[D0:.+]] = warp.wgmma %[[DS]], %[[K]] transpose_a depth(128) origin([0, 0])
-// CHECK:             scf.if
-// CHECK:               warp.send_sums %[[ROOM]] slot(1)
+// CHECK:             %[[ROW1:.+]] = arith.muli {{.+}}, %c128
+// CHECK-NEXT:        %[[HEAD1:.+]] = arith.addi
+// CHECK-NEXT:        scf.if
+// CHECK-NEXT:          %[[PART1:.+]] = arith.addi %[[ROW1]], %c64
+// CHECK-NEXT:          warp.send_sums %[[ROOM]] slot(1) to %{{.+}}[%{{.+}}, %[[HEAD1]], %[[PART1]]]
 // CHECK:             %[[D0S:.+]] = warp.settle %[[D0]] pending(0)
 // CHECK:             warp.stage_sums %[[D0S]] to %[[ROOM]] slot(0)
 // CHECK:             %[[D1:.+]] = warp.wgmma %[[DS]], %[[K]] transpose_a depth(128) origin([64, 0])
-// CHECK:             warp.send_sums %[[ROOM]] slot(0)
+// CHECK:             warp.send_sums %[[ROOM]] slot(0) to %{{.+}}[%{{.+}}, %[[HEAD]], %[[ROW]]]
 // CHECK:             scf.if
 // CHECK:               warp.send {{.+}} to %[[DOR]]
 // CHECK:             warp.settle %[[D1]] pending(0)
 // CHECK-NEXT:        warp.release %[[DS]]
 // CHECK:             warp.stage_sums {{.+}} slot(1)
+// CHECK:           %[[ROW2:.+]] = arith.muli {{.+}}, %c128
+// CHECK-NEXT:      %[[HEAD2:.+]] = arith.addi
+// CHECK-NEXT:      scf.if
+// CHECK-NEXT:        %[[PART2:.+]] = arith.addi %[[ROW2]], %c64
+// CHECK-NEXT:        warp.send_sums %[[ROOM]] slot(1) to %{{.+}}[%{{.+}}, %[[HEAD2]], %[[PART2]]]
 // CHECK:         warp.role consumer registers(216)
 // CHECK:           scf.for {{.+}} iter_args(
 // CHECK:             math.exp2

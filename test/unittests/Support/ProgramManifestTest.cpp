@@ -26,6 +26,10 @@ TEST_CASE("workspace: sizes by words") {
   workspace.sizes = {"queries up to 64", "queries up to 100"};
   CHECK(llvm::cantFail(workspaceSizes(workspace, sizes())) ==
         llvm::SmallVector<int64_t, 4>{128, 100});
+  ProgramSizes empty = sizes();
+  empty.queries = 0;
+  CHECK(llvm::cantFail(workspaceSizes(workspace, empty)) ==
+        llvm::SmallVector<int64_t, 4>{64, 100});
 }
 
 TEST_CASE("workspace: an unknown word is an error") {
