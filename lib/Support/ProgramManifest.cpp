@@ -31,8 +31,7 @@ static std::optional<int64_t> sizeOf(llvm::StringRef word,
     if (word.getAsInteger(10, number) || number < 1)
       return std::nullopt;
     // One block at least, since the first is loaded before the loop over them.
-    return int64_t(
-        llvm::alignTo(std::max<int64_t>(sizes.queries, 1), number));
+    return int64_t(llvm::alignTo(std::max<int64_t>(sizes.queries, 1), number));
   }
   const std::pair<llvm::StringRef, int64_t> known[] = {
       {"batch", sizes.batch},

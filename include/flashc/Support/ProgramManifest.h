@@ -16,8 +16,8 @@ struct Workspace {
   /// "f32".
   std::string elementType;
   /// Each size: "batch", "heads", "kv_heads", "queries", "keys", "queries up to
-  /// N" (to a multiple of N, at least N), "capture N" (the number of elements of captured
-  /// tensor N), or a number.
+  /// N" (to a multiple of N, at least N), "capture N" (the number of elements
+  /// of captured tensor N), or a number.
   std::vector<std::string> sizes;
   /// Holds zeros before the first kernel runs.
   bool zeroed = false;

@@ -363,8 +363,7 @@ LogicalResult KernelEmitter::emitIf(scf::IfOp op) {
                                   /*addThenBlock=*/true,
                                   /*addElseBlock=*/op.elseBlock() != nullptr);
   if (failed(emitBody(*op.thenBlock(), branch.thenBlock())) ||
-      (op.elseBlock() &&
-       failed(emitBody(*op.elseBlock(), branch.elseBlock()))))
+      (op.elseBlock() && failed(emitBody(*op.elseBlock(), branch.elseBlock()))))
     return failure();
   bindRegisters(op.getResults(), branch.getResults());
   return success();
