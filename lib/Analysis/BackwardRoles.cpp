@@ -34,10 +34,9 @@ std::optional<Schedule> chooseBackwardRoles(const ScheduleRequest &request,
   int64_t d = request.headDim;
   bool aligned = request.alignment == 0 || request.alignment == 16;
   bool isDim = d == 64 || d == 96 || d == 128;
-  bool isFree = request.tiles == "auto" && !request.warps && !request.warpRows;
-  if (!target.hasRoles || !aligned || !isDim || !isFree ||
-      request.valueHeadDim != d || request.element == ElementKind::F32 ||
-      request.hasScore || request.isDeterministic || request.hasKeyLengths)
+  if (!target.hasRoles || !aligned || !isDim || request.valueHeadDim != d ||
+      request.element == ElementKind::F32 || request.hasScore ||
+      request.isDeterministic || request.hasKeyLengths)
     return std::nullopt;
   Schedule s;
   // Sums of dK and dV take d registers of a thread, a pair's tiles the rest.
@@ -70,9 +69,7 @@ std::optional<Schedule> chooseBackwardRoles(const ScheduleRequest &request,
 llvm::Error checkBackwardRoles(const ScheduleRequest &asked, const Schedule &s,
                                const TargetInfo &target) {
   ScheduleRequest request = asked;
-  request.tiles = "auto";
   request.stages = s.stages;
-  request.warps = request.warpRows = 0;
   std::optional<Schedule> most = chooseBackwardRoles(request, target);
   if (!most)
     return makeError(

@@ -150,12 +150,8 @@ llvm::Expected<Schedule> Chooser::chooseExact() const {
 llvm::Expected<Schedule> Chooser::choose() {
   if (llvm::Error error = checkRequest())
     return error;
-  if (request.isBackward && !target.isCPU) {
-    // Twice the pace of mma.sync on an H200 wherever there is such a form.
-    if (std::optional<Schedule> roles = chooseBackwardRoles(request, target))
-      return *roles;
+  if (request.isBackward && !target.isCPU)
     return chooseBackward(request, target);
-  }
   if (std::optional<Schedule> schedule = chooseRoles(request, target))
     return *schedule;
   if (request.tiles == "auto")

@@ -91,10 +91,11 @@ std::vector<GradientCase> test::roleCases() {
     int64_t batch, heads, kvHeads, sq, sk;
   };
   // Ends inside of blocks, fewer keys or queries than a block, query heads that
-  // share keys, rows without a key where the mask is causal.
+  // share keys, rows without a key where the mask is causal, no row.
   constexpr Shape shapes[] = {{1, 2, 2, 256, 256}, {1, 1, 1, 300, 200},
                               {2, 4, 1, 70, 333},  {1, 4, 2, 131, 500},
-                              {1, 2, 1, 500, 300}, {1, 1, 1, 1, 1}};
+                              {1, 2, 1, 500, 300}, {1, 1, 1, 1, 1},
+                              {1, 2, 1, 0, 70}};
   const MaskExpr masks[] = {MaskExpr::none(), MaskExpr::causal(),
                             MaskExpr::window(100, 50)};
   std::vector<GradientCase> cases;

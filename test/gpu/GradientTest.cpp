@@ -70,25 +70,6 @@ TEST_CASE("GPU backward: the numerical cases", "[backward]") {
   check("sm_80", std::move(tests));
 }
 
-// What sm_90a takes by itself, with roles or without.
-TEST_CASE("GPU backward: the numerical cases of whole head dims as sm_90a PTX",
-          "[backward][backward-roles]") {
-  if (!openHopper())
-    FLASHC_SKIP("no GPU of sm_90");
-  std::vector<GradientCase> tests;
-  for (GradientCase &test : gradientCases())
-    if (runsOnGpu(test) && test.problem.forward.headDim() % 32 == 0)
-      tests.push_back(std::move(test));
-  check("sm_90a", std::move(tests));
-}
-
-TEST_CASE("GPU backward sweep: 40 draws as sm_90a PTX",
-          "[backward][backward-roles]") {
-  if (!openHopper())
-    FLASHC_SKIP("no GPU of sm_90");
-  check("sm_90a", draws(2000, 40, 1, {.kernels = 96, .maxWork = 16'000'000}));
-}
-
 // In parts, which run beside each other.
 TEMPLATE_TEST_CASE_SIG("GPU backward sweep: 40 of 320 draws as sm_80 PTX",
                        "[backward]", ((int Part), Part), 0, 1, 2, 3, 4, 5, 6,
