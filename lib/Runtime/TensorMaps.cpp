@@ -97,7 +97,8 @@ flashc::describeTensorMap(const std::string &kernel, const KernelParam &param,
   uint32_t height = static_cast<uint32_t>(boxRows);
   TensorMapDescription map;
   map.elementType = param.elementType == "bf16" ? kBFloat16 : kFloat16;
-  map.address = array.pointer / kUnitBytes * kUnitBytes; // of no array, any
+  // Only that of an array without elements may be unaligned so far.
+  map.address = array.pointer / kUnitBytes * kUnitBytes;
   if (columns % kBoxColumns != 0) {
     map.sizes = {columns, sizes[kLength], sizes[kHead], sizes[kBatch]};
     map.byteStrides = {strides[kLength], strides[kHead], strides[kBatch]};

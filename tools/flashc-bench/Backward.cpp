@@ -123,13 +123,7 @@ llvm::Expected<const Program *> BackwardBench::load(const std::string &key,
   auto module = buildModule(cell, *context);
   if (!module)
     return module.takeError();
-  CompileOptions options;
-  options.arch = arch;
-  options.tiles = candidate.tiles;
-  options.schedule = candidate.schedule;
-  options.stages = candidate.stages;
-  options.warps = candidate.warps;
-  options.length = cell.length;
+  CompileOptions options = makeOptions(arch, cell, candidate);
   options.backward = true;
   options.deterministic = deterministic;
   llvm::Expected<ProgramImage> image = compileProgramToGPU(**module, options);

@@ -31,12 +31,8 @@ void Bench::note(const std::string &text) {
   llvm::errs() << "# " << text << "\n";
 }
 
-llvm::Expected<KernelImage> Bench::compile(const Cell &cell,
-                                           const Tiles &candidate) {
-  std::unique_ptr<mlir::MLIRContext> context = makeContext();
-  auto module = buildModule(cell, *context);
-  if (!module)
-    return module.takeError();
+CompileOptions flashc::makeOptions(const std::string &arch, const Cell &cell,
+                                   const Tiles &candidate) {
   CompileOptions options;
   options.arch = arch;
   options.tiles = candidate.tiles;
@@ -44,6 +40,16 @@ llvm::Expected<KernelImage> Bench::compile(const Cell &cell,
   options.stages = candidate.stages;
   options.warps = candidate.warps;
   options.length = cell.length;
+  return options;
+}
+
+llvm::Expected<KernelImage> Bench::compile(const Cell &cell,
+                                           const Tiles &candidate) {
+  std::unique_ptr<mlir::MLIRContext> context = makeContext();
+  auto module = buildModule(cell, *context);
+  if (!module)
+    return module.takeError();
+  CompileOptions options = makeOptions(arch, cell, candidate);
   if (!tuned || !candidate.mayBeTuned)
     return compileToGPU(**module, options);
   llvm::Expected<TunedChoice> choice =

@@ -23,6 +23,10 @@ struct Tiles {
   std::string schedule = {};
 };
 
+/// What the compiler is told of a cell and a choice of tiles.
+CompileOptions makeOptions(const std::string &arch, const Cell &cell,
+                           const Tiles &candidate);
+
 /// Best of 3 rounds of 12 back-to-back launches after 3 to warm up, in
 /// milliseconds a launch.
 llvm::Expected<double> timeLaunches(const Device &device,

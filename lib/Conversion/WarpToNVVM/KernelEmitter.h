@@ -131,6 +131,9 @@ private:
   // NotFinite.cpp: NaN and infinity in a B operand.
   void emitScan(warp::ScanOp op);
   Value notFinite(Value pair, mlir::Type element);
+  Value scanPiece(Value some, Value address, mlir::Type element);
+  Value hasSign(Value some);
+  Value badSigns(Value pair, mlir::Type element);
   Value clearSigned(Value pair, Value signs);
   Registers ofAllColumns(const Registers &bad);
   Registers loadPiece(Value address);
@@ -147,7 +150,7 @@ private:
   mlir::scf::ForOp loopOverPieces(Value from, int64_t end, int64_t step,
                                   mlir::ValueRange carried);
   Registers findBadRows(Value buffer, warp::BufferType type);
-  void clearBad(Value buffer, warp::BufferType type);
+  void clearBuffer(Value buffer, warp::BufferType type);
   Value signsOfRows(mlir::ArrayRef<Value> badRows, int64_t row);
 
   Registers loadOperandA(Value buffer, warp::BufferType type, int64_t rowTile,

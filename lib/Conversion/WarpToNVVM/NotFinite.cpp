@@ -1,8 +1,9 @@
 // convert-warp-to-nvvm, NaN and infinity in a B operand. The tensor cores
 // multiply every weight with every element, and 0 * NaN is NaN: a masked key
 // would reach rows that must not see it. So blocks with a mask are looked at
-// once (`warp.scan`), and the rare one with such elements takes a slow product
-// in which they count as zero and the rows that do see them become NaN.
+// once (`warp.scan`), and in the rare one with such elements they count as zero
+// and the rows that do see them become NaN: by a slow product, here, or where
+// nothing else reads the buffer, in it (Scrub.cpp).
 //
 // Two 16-bit elements share a register. An element is not finite iff its
 // exponent is all ones, that is iff adding one to the exponent carries into the
@@ -22,6 +23,11 @@ Value KernelEmitter::notFinite(Value pair, Type element) {
   return arith::AddIOp::create(b, bits, i32(one));
 }
 
+// The same without other bits.
+Value KernelEmitter::badSigns(Value pair, Type element) {
+  return arith::AndIOp::create(b, notFinite(pair, element), i32(kSigns));
+}
+
 // 16 bytes of shared memory.
 SmallVector<Value> KernelEmitter::loadPiece(Value address) {
   Value piece = LLVM::LoadOp::create(b, VectorType::get(4, b.getI32Type()),
@@ -30,6 +36,19 @@ SmallVector<Value> KernelEmitter::loadPiece(Value address) {
   for (int64_t i = 0; i < 4; ++i)
     pairs.push_back(LLVM::ExtractElementOp::create(b, piece, i32(i)));
   return pairs;
+}
+
+// `some`, or a sign for each element of the piece that is not finite.
+Value KernelEmitter::scanPiece(Value some, Value address, Type element) {
+  for (Value pair : loadPiece(address))
+    some = arith::OrIOp::create(b, some, notFinite(pair, element));
+  return some;
+}
+
+Value KernelEmitter::hasSign(Value some) {
+  return arith::CmpIOp::create(b, arith::CmpIPredicate::ne,
+                               arith::AndIOp::create(b, some, i32(kSigns)),
+                               i32(0));
 }
 
 void KernelEmitter::emitScan(warp::ScanOp op) {
@@ -46,14 +65,9 @@ void KernelEmitter::emitScan(warp::ScanOp op) {
                                            i32(pieces - done));
       address = arith::SelectOp::create(b, inside, address, buffer);
     }
-    for (Value pair : loadPiece(address))
-      some =
-          arith::OrIOp::create(b, some, notFinite(pair, type.getElementType()));
+    some = scanPiece(some, address, type.getElementType());
   }
-  Value mine = arith::CmpIOp::create(
-      b, arith::CmpIPredicate::ne, arith::AndIOp::create(b, some, i32(kSigns)),
-      i32(0));
-  Value predicate = arith::ExtUIOp::create(b, b.getI32Type(), mine);
+  Value predicate = arith::ExtUIOp::create(b, b.getI32Type(), hasSign(some));
   auto any = NVVM::BarrierReductionAttr::get(b.getContext(),
                                              NVVM::BarrierReduction::OR);
   Value all = NVVM::BarrierOp::create(b, TypeRange{b.getI32Type()}, Value(),
@@ -63,7 +77,7 @@ void KernelEmitter::emitScan(warp::ScanOp op) {
                                   b, arith::CmpIPredicate::ne, all, i32(0))));
 }
 
-// Zero in the halves whose sign is set in `signs`, which has no other bits.
+// Zero in the halves whose sign `badSigns` gave.
 Value KernelEmitter::clearSigned(Value pair, Value signs) {
   // 0x8000 - 1 fills the half below its sign.
   Value ones = arith::SubIOp::create(b, signs,
@@ -78,8 +92,7 @@ Value KernelEmitter::clearSigned(Value pair, Value signs) {
 // gather the keys' signs.
 void KernelEmitter::cleanOperandB(Registers &bs, Type element, Registers &bad) {
   for (auto [index, pair] : llvm::enumerate(bs)) {
-    Value signs =
-        arith::AndIOp::create(b, notFinite(pair, element), i32(kSigns));
+    Value signs = badSigns(pair, element);
     bad[index % 2] = arith::OrIOp::create(b, bad[index % 2], signs);
     pair = clearSigned(pair, signs);
   }

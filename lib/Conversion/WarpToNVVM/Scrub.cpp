@@ -9,8 +9,6 @@
 using namespace mlir;
 using namespace flashc;
 
-constexpr int32_t kSigns = int32_t(0x80008000);
-
 // A loop of one 16-byte piece at a time, which LLVM does not unroll: it does
 // not see the end.
 scf::ForOp KernelEmitter::loopOverPieces(Value from, int64_t end, int64_t step,
@@ -54,24 +52,19 @@ SmallVector<Value> KernelEmitter::findBadRows(Value buffer,
           gep(gep(start,
                   Value(arith::MulIOp::create(b, slab, i32(slabBytes(type))))),
               Value(arith::ShLIOp::create(b, inSlab, i32(4))));
-      Value some = loop.getRegionIterArg(0);
-      for (Value pair : loadPiece(address))
-        some = arith::OrIOp::create(b, some,
-                                    notFinite(pair, type.getElementType()));
+      Value some =
+          scanPiece(loop.getRegionIterArg(0), address, type.getElementType());
       scf::YieldOp::create(b, some);
     }
-    Value signs =
-        arith::AndIOp::create(b, loop.getResult(0), i32(kSigns)).getResult();
-    Value isBad =
-        arith::CmpIOp::create(b, arith::CmpIPredicate::ne, signs, i32(0));
-    bits.push_back(NVVM::VoteSyncOp::create(b, b.getI32Type(), i32(-1), isBad,
+    bits.push_back(NVVM::VoteSyncOp::create(b, b.getI32Type(), i32(-1),
+                                            hasSign(loop.getResult(0)),
                                             NVVM::VoteSyncKind::ballot));
   }
   return bits;
 }
 
 // Each thread zeroes what is not finite in its share of the buffer.
-void KernelEmitter::clearBad(Value buffer, warp::BufferType type) {
+void KernelEmitter::clearBuffer(Value buffer, warp::BufferType type) {
   auto loop =
       loopOverPieces(readAgain("tid.x"), type.getBytes() / 16, threads(), {});
   OpBuilder::InsertionGuard guard(b);
@@ -81,10 +74,9 @@ void KernelEmitter::clearBad(Value buffer, warp::BufferType type) {
   auto quad = VectorType::get(4, b.getI32Type());
   Value cleared = LLVM::UndefOp::create(b, quad);
   for (auto [i, pair] : llvm::enumerate(loadPiece(address))) {
-    Value signs = arith::AndIOp::create(
-        b, notFinite(pair, type.getElementType()), i32(kSigns));
-    cleared = LLVM::InsertElementOp::create(
-        b, cleared, clearSigned(pair, signs), i32(int64_t(i)));
+    Value finite = clearSigned(pair, badSigns(pair, type.getElementType()));
+    cleared =
+        LLVM::InsertElementOp::create(b, cleared, finite, i32(int64_t(i)));
   }
   LLVM::StoreOp::create(b, cleared, address, /*alignment=*/16);
 }
@@ -123,6 +115,6 @@ void KernelEmitter::emitScrub(warp::ScrubOp op) {
   poisonRows(layout, marked, acc);
   fragments[op.getResult()] = acc;
   NVVM::Barrier0Op::create(b); // all warps have looked
-  clearBad(buffer, type);
+  clearBuffer(buffer, type);
   NVVM::Barrier0Op::create(b);
 }

@@ -1,5 +1,6 @@
 // What flashc-bench gives the compiler and the oracle says the same thing.
 #include "flashc-bench/Description.h"
+#include "flashc-bench/Bench.h"
 
 #include "flashc/Compiler/Compiler.h"
 #include "flashc/Compiler/ScoreFunction.h"
@@ -76,4 +77,17 @@ TEST_CASE("every kind of cell compiles for both forms") {
       CHECK(image->manifest.params.size() == 5 + captures);
       CHECK(image->manifest.mask == mask);
     }
+}
+
+TEST_CASE("the compiler is told all that a choice of tiles says") {
+  Cell cell;
+  cell.length = 1024;
+  CompileOptions options = makeOptions(
+      "sm_90a", cell, {"text", "64x128", 2, 8, false, "#tile.schedule<>"});
+  CHECK(options.arch == "sm_90a");
+  CHECK(options.length == 1024);
+  CHECK(options.tiles == "64x128");
+  CHECK(options.stages == 2);
+  CHECK(options.warps == 8);
+  CHECK(options.schedule == "#tile.schedule<>");
 }

@@ -17,6 +17,7 @@ struct Cell {
   int64_t headDim;
   bool deterministic;
   std::string arch = "sm_80", schedule = "";
+  int64_t heads = 0;
 };
 
 /// As flashc prints it; what is left out are queries of a block.
@@ -35,6 +36,7 @@ llvm::Expected<ProgramImage> compile(const Cell &cell,
   spec.headDim = spec.valueHeadDim = cell.headDim;
   spec.dtype = cell.dtype;
   spec.mask = cell.mask;
+  spec.heads = spec.kvHeads = cell.heads;
   auto module = buildAttnModule(spec, *context);
   if (!module)
     return module.takeError();
@@ -60,7 +62,8 @@ TEST_CASE("ptxas takes the backward's kernels without spills") {
     for (const char *mask : {"none", "causal", "window(100,50)"})
       for (const char *dtype : {"f16", "bf16"})
         cells.push_back({dtype, mask, dim, false, "sm_90a",
-                         fmt::format(kRoles, dim == 64 ? 128 : 64)});
+                         fmt::format(kRoles, dim == 64 ? 128 : 64),
+                         /*heads=*/*dtype == 'f' ? 0 : 21});
   for (const Cell &cell : cells) {
     auto program = compile(cell, *ptxas);
     if (!program)
