@@ -23,6 +23,7 @@ class Cell:
     heads: int
     mask: str = "none"  # none, causal or window(L,R)
     score: str = "none"  # none, alibi, alibi-symmetric or softcap(c), as flashc-bench has them
+    backward: bool = False  # gradients of Q, K and V, from O and LSE
 
     @property
     def batch(self):
@@ -51,13 +52,19 @@ class Cell:
     @property
     def flops(self):
         """Two for each multiply-add of Q K^T and P V over the pairs: flashc-bench counts the same."""
-        return 2 * self.batch * self.heads * (self.dim + self.value_dim) * self.pairs
+        products = 2.5 if self.backward else 1  # five for two, as the papers count
+        return products * 2 * self.batch * self.heads * (self.dim + self.value_dim) * self.pairs
 
     @property
     def name(self):
         mask = {"none": "full"}.get(self.mask, self.mask)
         score = "" if self.score == "none" else " " + self.score
-        return f"{self.dtype} d{self.dims} H{self.heads} {mask}{score} {self.length}"
+        direction = " backward" if self.backward else ""
+        return f"{self.dtype} d{self.dims} H{self.heads} {mask}{score} {self.length}{direction}"
+
+    @property
+    def direction(self):
+        return "bwd" if self.backward else "fwd"
 
     @property
     def words(self):
@@ -72,7 +79,7 @@ class Cell:
         """A line of a CSV file."""
         out = io.StringIO()
         csv.writer(out, lineterminator="").writerow(
-            [impl, self.dtype, "fwd", self.dim, self.length, self.batch, self.heads, int(self.mask == "causal"),
+            [impl, self.dtype, self.direction, self.dim, self.length, self.batch, self.heads, int(self.mask == "causal"),
              f"{ms:.4f}", f"{self.tflops(ms):.1f}", f"{first:.2f}", self.value_dim, self.heads, self.mask, self.score])
         return out.getvalue()
 
@@ -84,9 +91,9 @@ def parse_words(line):
                 words["mask"], words["score"])
 
 
-def grid(dtypes, dims, lengths):
+def grid(dtypes, dims, lengths, backward=False):
     """The FlashAttention papers' grid."""
-    return [Cell(dtype, dim, dim, length, max(WIDTH // dim, 1), mask)
+    return [Cell(dtype, dim, dim, length, max(WIDTH // dim, 1), mask, backward=backward)
             for dtype, dim, mask, length in itertools.product(dtypes, dims, ("none", "causal"), lengths)]
 
 

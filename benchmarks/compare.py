@@ -7,13 +7,14 @@ Cell by cell the peers and flashc take turns, `--repeats` times, and each keeps 
 heat. Times are taken as in peers.py (3 rounds of 12 back-to-back launches). The tables are
 
   grid      the FlashAttention papers' 36 cells (--dims, --seqs) beside --peers: torch's backends and Pallas
+  backward  the same cells' gradients beside torch's backends, through autograd
   mla       head dims 192 and 128 (--mla-heads, --mla-seqs) beside torch's cuDNN
   variants  windows, ALiBi and soft-capped scores at d = 128 (--variant-seqs) beside torch's FlexAttention, and beside
             flashc's own plain kernel for each FLOP that the mask leaves
 
 --results PREFIX writes PREFIX-TABLE.csv and .md of each. --ratio-csv FILE adds a peer that is not on this machine to
-the grid, by its ratio to cuDNN where both were timed, as a column and a second geometric mean. --svg draws the two
-charts of chart.py. A peer that cannot run a cell becomes a note and a dash. Exits 1 where flashc could not run one.
+the grid or the backward, by its ratio to cuDNN where both were timed, as a column and a second geometric mean. --svg
+draws the two charts of chart.py. A peer that cannot run a cell becomes a note and a dash. Exits 1 where flashc could not run one.
 On a terminal, standard error ends in a line that says how far it is.
 """
 import argparse
@@ -26,7 +27,7 @@ import chart
 import contenders
 import tables
 
-TABLES = ("grid", "mla", "variants")
+TABLES = ("grid", "backward", "mla", "variants")
 
 
 class Progress:
@@ -64,8 +65,9 @@ def plan(arguments):
     dtypes = arguments.dtypes.split(",")
     chosen = {}
     for name in arguments.tables.split(","):
-        if name == "grid":
-            chosen[name] = [(cell, None) for cell in cells.grid(dtypes, numbers(arguments.dims), numbers(arguments.seqs))]
+        if name in ("grid", "backward"):
+            chosen[name] = [(cell, None) for cell in cells.grid(dtypes, numbers(arguments.dims), numbers(arguments.seqs),
+                                                                name == "backward")]
         elif name == "mla":
             chosen[name] = [(cell, None) for cell in
                             cells.mla(dtypes, numbers(arguments.mla_heads), numbers(arguments.mla_seqs))]
@@ -85,9 +87,9 @@ def find_peers(arguments, planned, note):
     names = [name for name in arguments.peers.split(",") if name]
     found = {}
     for table, pairs in planned.items():
-        if table == "grid":
+        if table in ("grid", "backward"):
             found[table] = [contenders.Sdpa(name, note) for name in names if name in contenders.SDPA]
-            if "pallas" in names:
+            if "pallas" in names and table == "grid":
                 found[table].append(contenders.Pallas(note, [cell for cell, _ in pairs]))
         elif table == "mla":
             found[table] = [contenders.Sdpa("cudnn", note)] if "cudnn" in names else []
@@ -134,7 +136,7 @@ def report(name, results, title, arguments, ratios):
         text = tables.of_variants(results, title)
     else:
         text = tables.against_peers(results, title, "best" if name == "mla" else arguments.against,
-                                    ratios if name == "grid" else None)
+                                    ratios if name in ("grid", "backward") else None)
     print(text, flush=True)
     lines = [f"# {title}", *tables.csv_lines(results)]
     if arguments.results:
@@ -158,7 +160,7 @@ def find_title(arguments):
 def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--bench", required=True, help="path of flashc-bench")
-    parser.add_argument("--tables", default="grid", help="of grid, mla, variants (grid)")
+    parser.add_argument("--tables", default="grid", help=f"of {', '.join(TABLES)} (grid)")
     parser.add_argument("--dims", default="64,128")
     parser.add_argument("--seqs", default="512,1024,2048,4096,8192,16384")
     parser.add_argument("--mla-heads", default="16,128")
@@ -204,19 +206,19 @@ def run(arguments):
         bounds = chart.find_bounds(arguments, title)
     progress = Progress(sum(map(len, planned.values())))
     peers = find_peers(arguments, planned, progress.note)
-    flashc = contenders.Flashc(arguments.bench, arguments.arch, arguments.tiles)
     broken = False
     for name, pairs in planned.items():
+        flashc = contenders.Flashc(arguments.bench, arguments.arch, arguments.tiles,
+                                   ["--backward"] if name == "backward" else [])
         results = measure(pairs, peers[name], flashc, arguments.repeats, progress)
         progress.clear()
-        for peer in peers[name]:
-            peer.close()
+        for contender in (*peers[name], flashc):
+            contender.close()
         lines = report(name, results, title, arguments, ratios)
         if arguments.svg and name == "grid":
             chart.draw(arguments.svg, title, chart.check_together(chart.parse("results", lines)[1]), bounds)
         broken |= any(tables.is_ours(impl) and math.isnan(ms) for result in results
                       for impl, ms in [*result.best.items(), *result.plain_best.items()])
-    flashc.close()
     return broken
 
 

@@ -149,8 +149,23 @@ class Sdpa(Peer):
             raise ValueError("it has no windows and no score functions")
         q, k, v = arrays(cell)
         causal = cell.mask == "causal"
+        if cell.backward:
+            return self.time_backward(q, k, v, causal)
         with torch.no_grad(), sdpa_kernel(getattr(SDPBackend, self.backend)):
             return peers.time_ms(lambda: F.scaled_dot_product_attention(q, k, v, is_causal=causal))
+
+    def time_backward(self, *inputs):
+        """What autograd calls, with what that costs the host."""
+        import torch
+        import torch.nn.functional as F
+        from torch.nn.attention import SDPBackend, sdpa_kernel
+        import peers
+        *tensors, causal = inputs
+        leaves = [tensor.requires_grad_() for tensor in tensors]
+        with sdpa_kernel(getattr(SDPBackend, self.backend)):
+            output = F.scaled_dot_product_attention(*leaves, is_causal=causal)
+        gradient = torch.randn_like(output)
+        return peers.time_ms(lambda: torch.autograd.grad(output, leaves, gradient, retain_graph=True))
 
 
 def mask_mod(cell):

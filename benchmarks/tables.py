@@ -53,7 +53,7 @@ class Ratios:
             raise Error(f"{path}: no cell has both {self.impl} and {self.BASE}; give a file with both")
 
     def read(self):
-        """{(key, impl): ms} of the forward rows that ran."""
+        """{(key, impl): ms} of the rows that ran."""
         try:
             with open(self.path, newline="") as file:
                 lines = file.read().splitlines()
@@ -64,9 +64,9 @@ class Ratios:
         times = {}
         for row in csv.DictReader(line for line in lines if line and not line.startswith("#")):
             try:
-                if row["dir"] != "fwd" or math.isnan(ms := float(row["ms"])):
+                if math.isnan(ms := float(row["ms"])):
                     continue
-                key = (row["dtype"], *(int(row[name]) for name in ("hdim", "seqlen", "batch", "heads", "causal")))
+                key = (row["dtype"], row["dir"], *(int(row[name]) for name in ("hdim", "seqlen", "batch", "heads", "causal")))
             except (KeyError, TypeError, ValueError) as error:
                 raise Error(f"{self.path}: a row has no usable {error}; the columns are those of "
                             f"'{cells.HEADER[:66]}'") from None
@@ -77,7 +77,7 @@ class Ratios:
         """Milliseconds by the ratio, or nan where the file has no such cell or its base did not run."""
         if cell.dim != cell.value_dim or cell.score != "none" or cell.mask not in ("none", "causal"):
             return math.nan
-        key = (cell.dtype, cell.dim, cell.length, cell.batch, cell.heads, int(cell.mask == "causal"))
+        key = (cell.dtype, cell.direction, cell.dim, cell.length, cell.batch, cell.heads, int(cell.mask == "causal"))
         return best.get(self.BASE, math.nan) / self.ratios.get(key, math.nan)
 
 
@@ -145,7 +145,8 @@ def against_peers(results, title, against, ratios=None):
     columns = {f"{impl} / {against}": [reference(r.best, against) / r.best.get(impl, math.nan) for r in results]
                for impl in ours}
     what = "the fastest peer's" if against == "best" else f"torch-{against}'s"
-    lines = [title, "", f"TFLOP/s, forward; the last columns are flashc's speed as a part of {what}."]
+    direction = "backward" if results[0].cell.backward else "forward"
+    lines = [title, "", f"TFLOP/s, {direction}; the last columns are flashc's speed as a part of {what}."]
     by_ratio = {}
     if ratios:
         star = ratios.impl + "*"

@@ -11,12 +11,13 @@
 #     sm80          the Ampere form beside torch's FlashAttention-2 and cuDNN
 #     grid          (here and below, on Hopper) the papers' grid in fp16, beside Pallas too
 #     bf16          the same in bf16
+#     backward      gradients over the same grid beside cuDNN and FlashAttention-2
 #     mla           head dims 192 and 128
 #     variants      windows and score functions beside FlexAttention
 #     tune          the candidates of some kernels, the fastest of which go to RESULTS/tuned.json
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
-sanitize=no only=tests,sm80,grid,bf16,mla,variants,tune results=
+sanitize=no only=tests,sm80,grid,bf16,backward,mla,variants,tune results=
 for argument in "$@"; do
   case $argument in
     --sanitize) sanitize=yes ;;
@@ -28,8 +29,8 @@ for argument in "$@"; do
 done
 for part in ${only//,/ }; do
   case $part in
-    tests|sm80|grid|bf16|mla|variants|tune) ;;
-    *) echo "run.sh: --only has '$part', but there are tests, sm80, grid, bf16, mla, variants and tune" >&2; exit 1 ;;
+    tests|sm80|grid|bf16|backward|mla|variants|tune) ;;
+    *) echo "run.sh: --only has '$part', but there are tests, sm80, grid, bf16, backward, mla, variants and tune" >&2; exit 1 ;;
   esac
 done
 
@@ -57,10 +58,14 @@ done
 run_one() {
   local output=$1 test=$2 start=$SECONDS verdict=FAILED filter
   filter=$(printf %s "$test" | sed 's/[],[]/\\&/g') # Catch2's own signs
-  # Where a test launches the same kernels thousands of times, racecheck looks at the first launches, one of each at least.
-  local command=$under
+  # Where a test launches the same kernels thousands of times, a tool looks at the first launches, one of each at least.
+  local command=$under launches=400
   case $under,$test in
-    *racecheck*,*repeats* | *racecheck*,*replayed* | *racecheck*,*"same bits"*) command+=" --launch-count 100" ;;
+    *racecheck*,*deterministic*) launches=40 ;;
+    *racecheck*) launches=100 ;;
+  esac
+  case $under,$test in
+    ?*,*repeats* | ?*,*replayed* | ?*,*"same bits"*) command+=" --launch-count $launches" ;;
   esac
   # A filter that matches nothing also exits 0, so the sum at the end is asked for as well.
   $command "$bin/flashc-gpu-tests" "$filter" > "$output" 2>&1 && grep -q '^All tests passed' "$output" && verdict=passed
@@ -118,7 +123,7 @@ on_hopper() {
     python3 -c 'import sys, torch; sys.exit(torch.cuda.get_device_capability() != (9, 0))' 2>/dev/null
 }
 
-if wants sm80 || wants grid || wants bf16 || wants mla || wants variants; then
+if wants sm80 || wants grid || wants bf16 || wants backward || wants mla || wants variants; then
   echo "== timing"
   if ! python3 -c 'import torch' 2>/dev/null; then
     echo "skipped: timing beside torch (python3 finds no torch)"
@@ -133,6 +138,8 @@ if wants sm80 || wants grid || wants bf16 || wants mla || wants variants; then
     else
       [ -z "$tables" ] || compare timing-sm90a-fp16 --arch sm_90a --against best --tables "$tables" --dims 64,128,256 \
         --peers fa2,cudnn,pallas --ratio-csv "$here/benchmarks/peers-measured/2026-11-29-h200-fa3-cudnn-fp16.csv"
+      ! wants backward || compare timing-sm90a-fp16 --arch sm_90a --against best --tables backward --dims 64,128,256 \
+        --ratio-csv "$here/benchmarks/peers-measured/2026-11-29-h200-fa3-cudnn-fp16-backward.csv"
       ! wants bf16 || compare timing-sm90a-bf16 --arch sm_90a --against best --dims 64,128,256 --dtypes bf16
     fi
   fi

@@ -126,8 +126,8 @@ def TileDropGuards : Pass<"tile-drop-guards"> {
   let summary = "Take `guarded` off the products of kernels whose warps have roles";
   let description = [{
     A guard looks at the block of V with every thread before the product, which a tensor core that reads V by itself has no place
-    for. A kernel with `roles` looks at its result at the end instead, and is run again in another way where that is not finite;
-    a backward does not: what it is given has to be finite. Other kernels stay as they are. Runs after `tile-stream-loads`.
+    for. A kernel with `roles` looks at its result at the end instead, and computes it again in another way where that is not finite;
+    what stands in that branch keeps its guards. Other kernels stay as they are. Runs after `tile-stream-loads`.
     ```mlir
     // Before
     %r = tile.dot %p, %v acc(%a) guarded : tensor<64x64xf16>, tensor<64x64xf16> -> tensor<64x64xf32>

@@ -208,6 +208,10 @@ int64_t getBackwardColumns(int64_t dim, const Schedule &schedule) {
 
 llvm::Expected<Schedule> chooseBackward(const ScheduleRequest &request,
                                         const TargetInfo &target) {
+  // Warps with roles have blocks of their own.
+  if (request.tiles == "auto" && request.warps == 0 && request.warpRows == 0)
+    if (std::optional<Schedule> roles = chooseBackwardRoles(request, target))
+      return *roles;
   return BackwardSpace(request, target).choose();
 }
 } // namespace flashc

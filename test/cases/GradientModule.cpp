@@ -122,6 +122,23 @@ std::vector<GradientCase> test::roleCases() {
   return cases;
 }
 
+std::vector<GradientCase> test::roleNumericalCases() {
+  std::vector<GradientCase> cases;
+  for (GradientCase &test : gradientCases()) {
+    const AttentionProblem &p = test.problem.forward;
+    bool isDim = p.headDim() == 64 || p.headDim() == 96 || p.headDim() == 128;
+    if (!isDim || p.valueHeadDim() != p.headDim() ||
+        p.dtype() == Element::F32 || p.score || !p.kvLengths.empty() ||
+        test.problem.deterministic)
+      continue;
+    test.name = "roles: " + test.name;
+    test.sameAs.clear(); // what is computed again has its own rounding
+    test.schedule = roleSchedule(p.headDim());
+    cases.push_back(std::move(test));
+  }
+  return cases;
+}
+
 HostTensor test::unwritten(const HostTensor &like, Layout layout) {
   HostTensor tensor = HostTensor::dense(like.element, like.shape, layout);
   std::memset(tensor.storage.data(), 0xff, tensor.storage.size());

@@ -20,6 +20,9 @@ CompileOptions optionsOf(const reference::GradientCase &test);
 /// heads of each head dim that has that form.
 std::vector<reference::GradientCase> roleCases();
 
+/// The numerical cases that have that form.
+std::vector<reference::GradientCase> roleNumericalCases();
+
 /// A program for a GPU, or why there is none; as CompiledCase.
 struct CompiledGradients {
   std::optional<ProgramImage> image;

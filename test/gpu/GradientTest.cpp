@@ -59,15 +59,26 @@ void check(const std::string &arch, std::vector<GradientCase> tests) {
             << " s, largest rms error " << judge.worstRatio()
             << " of the unfused (" << judge.worstCase() << ")" << std::endl;
 }
-} // namespace
 
-TEST_CASE("GPU backward: the numerical cases", "[backward]") {
+void checkNumericalCases(const char *arch) {
   std::vector<GradientCase> tests;
   for (GradientCase &test : gradientCases())
     if (runsOnGpu(test))
       tests.push_back(std::move(test));
   CHECK(tests.size() > 100);
-  check("sm_80", std::move(tests));
+  check(arch, std::move(tests));
+}
+} // namespace
+
+TEST_CASE("GPU backward: the numerical cases", "[backward]") {
+  checkNumericalCases("sm_80");
+}
+
+TEST_CASE("GPU backward with roles: the numerical cases",
+          "[backward][backward-roles]") {
+  if (!openHopper())
+    FLASHC_SKIP("no GPU of sm_90");
+  checkNumericalCases("sm_90a");
 }
 
 // In parts, which run beside each other.
@@ -130,6 +141,13 @@ TEST_CASE("GPU backward, deterministic: 200 runs are the same bits",
       }
       REQUIRE(sameBits(first[i], output));
     }
+}
+
+TEST_CASE("GPU backward sweep: 64 draws as sm_90a PTX",
+          "[backward][backward-roles]") {
+  if (!openHopper())
+    FLASHC_SKIP("no GPU of sm_90");
+  check("sm_90a", draws(2000, 64, 1, {.kernels = 96, .maxWork = 16'000'000}));
 }
 
 TEST_CASE("GPU backward with roles", "[backward][backward-roles]") {

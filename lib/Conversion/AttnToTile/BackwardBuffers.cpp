@@ -90,8 +90,10 @@ BufferList::BufferList(func::FuncOp func, attn::BackwardOp op,
   // Whole blocks are copied, with rows past the end.
   std::string queries = isPacked ? "queries up to 128" : "queries";
   addWorkspace("delta", rows, {"batch", "heads", queries}, /*marks=*/{});
-  if (isPacked)
+  if (isPacked) {
     addWorkspace("lse_rows", rows, {"batch", "heads", queries}, /*marks=*/{});
+    addWorkspace("dk_rows", rows, {"batch", "kv_heads", "keys"}, /*marks=*/{});
+  }
   int64_t headDim = op.getHeadDim();
   // A kernel with roles adds in an order of its own.
   SmallVector<StringRef> marks = {kZeroed};

@@ -61,6 +61,32 @@ void BackwardKernel::setQueryForm(bool isQueryForm) {
   rowsAreQueries = isQueryForm;
 }
 
+/// Rows of a block of the side that is summed over where a tile is computed
+/// again: the least that a tensor core takes.
+static constexpr int64_t kRedoRows = 16;
+
+SmallVector<Value>
+BackwardKernel::buildRedo(Value any, ValueRange results,
+                          function_ref<SmallVector<Value>()> body) {
+  auto branch = scf::IfOp::create(b, results.getTypes(), any,
+                                  /*withElseRegion=*/!results.empty());
+  OpBuilder::InsertionGuard guard(b);
+  if (!results.empty()) {
+    b.setInsertionPointToStart(branch.elseBlock());
+    scf::YieldOp::create(b, results);
+  }
+  b.setInsertionPointToStart(branch.thenBlock());
+  isRedo = true;
+  int64_t &summed = rowsAreQueries ? kv : q;
+  int64_t before = std::exchange(summed, kRedoRows);
+  SmallVector<Value> again = body();
+  if (!results.empty())
+    scf::YieldOp::create(b, again);
+  summed = before;
+  isRedo = false;
+  return SmallVector<Value>(branch.getResults());
+}
+
 void BackwardKernel::begin(StringRef name, ArrayRef<std::string> arguments,
                            ArrayRef<std::string> outputs, Place batchPlace,
                            Place headsPlace, Place blocksPlace, int64_t rows) {
@@ -124,9 +150,10 @@ Value BackwardKernel::blocksOf(Value size, int64_t rows) {
 
 ResultRange
 BackwardKernel::loop(Value lo, Value hi, ValueRange init,
-                     function_ref<SmallVector<Value>(Value, ValueRange)> body) {
+                     function_ref<SmallVector<Value>(Value, ValueRange)> body,
+                     Value step) {
   auto loop = scf::ForOp::create(
-      b, lo, hi, index(1), init,
+      b, lo, hi, step ? step : index(1), init,
       [&](OpBuilder &, Location, Value i, ValueRange carried) {
         OpBuilder::InsertionGuard guard(b);
         b.setInsertionPointToStart(i.getParentBlock());
@@ -185,15 +212,12 @@ KeyBlock BackwardKernel::loadKeys(Value batch, Value keyHead, Value firstKey) {
 
 QueryBlock BackwardKernel::loadQueries(Value batch, Value head,
                                        Value firstRow) {
-  return {
-      batch, head, firstRow,
-      load(view("q"), batch, head, firstRow, {q, headDim}),
-      load(view("do"), batch, head, firstRow, {q, valueDim}),
-      loadValues(view("lse_rows") ? "lse_rows" : "lse", batch, head, firstRow),
-      // Warps with roles read it where the copies that bring it are.
-      view("lse_rows") && !rowsAreQueries
-          ? Value()
-          : loadValues("delta", batch, head, firstRow)};
+  return {batch, head, firstRow,
+          load(view("q"), batch, head, firstRow, {q, headDim}),
+          load(view("do"), batch, head, firstRow, {q, valueDim}),
+          loadValues(isPadded() ? "lse_rows" : "lse", batch, head, firstRow),
+          // Warps with roles read it where the copies that bring it are.
+          isPadded() ? Value() : loadValues("delta", batch, head, firstRow)};
 }
 
 /// A value for each query: for each row of a pair's tiles, or for each column.
@@ -281,7 +305,7 @@ Pair BackwardKernel::buildPair(const QueryBlock &queries,
       b, scores.getType(), scores, queries.lse,
       tile::ExpBaseAttr::get(b.getContext(), tile::ExpBase::E),
       b.getF32FloatAttr(scale),
-      /*as_exponent=*/view("lse_rows") ? b.getUnitAttr() : UnitAttr());
+      /*as_exponent=*/isPadded() ? b.getUnitAttr() : UnitAttr());
   Value delta = queries.delta;
   if (!delta)
     delta = loadValues("delta", queries.batch, queries.head, queries.firstRow);

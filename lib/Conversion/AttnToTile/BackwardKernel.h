@@ -36,6 +36,7 @@ struct Buffer {
 /// `tile.packed` that of warp.send_sums, inside each 64 rows. Workspaces:
 ///   delta     D of each row
 ///   dq_sum    the sum of dQ / scale
+///   dk_rows   of kernels with roles: the sum of each row of dK / scale
 ///   dcaptureN_sum  gradients of a capture, flat; their sum over the two
 ///             dimensions in front is its gradient
 class BufferList {
@@ -115,6 +116,17 @@ public:
   /// and block sizes are exchanged: what is kept on chip belongs to queries.
   void setQueryForm(bool isQueryForm);
 
+  /// `results`, or what `body` gives where `any`, a tile.any_not_finite, says
+  /// so: the same once more, with care, in small blocks of the side that is
+  /// summed over (docs/decisions/022).
+  llvm::SmallVector<Value>
+  buildRedo(Value any, mlir::ValueRange results,
+            llvm::function_ref<llvm::SmallVector<Value>()> body);
+  /// Whether some element is NaN or infinity.
+  Value anyNotFinite(Value tile) {
+    return tile::AnyNotFiniteOp::create(b, b.getI1Type(), tile);
+  }
+
   // Short names.
   Value index(int64_t value) {
     return mlir::arith::ConstantIndexOp::create(b, value);
@@ -137,11 +149,12 @@ public:
   }
   /// ceil(size / rows).
   Value blocksOf(Value size, int64_t rows);
-  /// for i in lo to hi with carried values.
+  /// for i in lo to hi, by steps of 1 if `step` is null, with carried values.
   mlir::ResultRange
   loop(Value lo, Value hi, mlir::ValueRange init,
        llvm::function_ref<llvm::SmallVector<Value>(Value, mlir::ValueRange)>
-           body);
+           body,
+       Value step = {});
   Value load(Value view, Value batch, Value head, Value row,
              llvm::ArrayRef<int64_t> shape, Value limit = {});
   /// `tile` in `type`, from f32 or to it.
@@ -177,7 +190,9 @@ private:
     return rowsAreQueries ? std::pair(row, column) : std::pair(column, row);
   }
   tile::ScheduleAttr whole; // of kernels that multiply
-  bool rowsAreQueries = false;
+  bool rowsAreQueries = false, isRedo = false;
+  /// LSE as what an exponent starts from, and D where the copies bring it.
+  bool isPadded() const { return view("lse_rows") && !isRedo; }
   Value buildScoreFunction(Value scores, const QueryBlock &queries,
                            Value firstKey);
   void buildScoreGradient(Pair &pair, const QueryBlock &queries,

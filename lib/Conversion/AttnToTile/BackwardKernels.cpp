@@ -8,6 +8,9 @@
 //   NAME_dq      dQ in its type, a program for each query block; of a
 //                deterministic backward, which has no sum of dQ, all of it
 //
+// Kernels with roles compute without a look at what is masked or large; what
+// comes out not finite the last kernel computes again.
+//
 // and for each gradient of a capture a kernel that gathers it, if it is of that
 // form, and one that sums it up (CaptureGradients.h).
 //
@@ -20,6 +23,10 @@ using namespace mlir;
 
 namespace flashc {
 namespace {
+/// The largest exponent that starts from an LSE in a rounded form: its last
+/// place is 2^-13, an eighth of that of the 16-bit P.
+constexpr float kLargestLse = 2048.0f;
+
 class BackwardBuilder {
 public:
   BackwardBuilder(OpBuilder &builder, func::FuncOp func, attn::BackwardOp op,
@@ -34,7 +41,11 @@ private:
                                ValueRange carried);
   SmallVector<Value> buildStep(const KeyBlock &keys, Value head,
                                Value queryBlock, ValueRange carried);
+  Value buildKeySum(Value keyHead, Value firstKey, bool ofKeys);
   void buildQueryGradient();
+  Value buildQueryRedo(Value sum, Value row, int64_t rows);
+  void buildKeyRedo(int64_t rows);
+  Value buildQuerySum(Value firstRow);
   void buildQueryForm();
   Value dot(Value left, Value right, Value acc, bool transposeA) {
     return tile::DotOp::create(k.b, left, right, acc, transposeA,
@@ -59,8 +70,6 @@ BackwardBuilder::BackwardBuilder(OpBuilder &builder, func::FuncOp func,
     : name(func.getName()), buffers(func, op, schedule),
       k(builder, op, buffers, schedule, sets), forms(findCaptureForms(op)),
       inputs({"q", "k", "v", "do", "lse", "delta"}) {
-  if (buffers.has("lse_rows"))
-    inputs[4] = "lse_rows";
   if (op.getKvLengths())
     inputs.push_back("kv_lengths");
   llvm::append_range(inputs, buffers.getCaptures());
@@ -115,7 +124,9 @@ void BackwardBuilder::buildDelta() {
 }
 
 /// LSE in whole blocks, as what an exponent starts from. Rows past the end are
-/// as those without a key: P is 0 there.
+/// as those without a key: P is 0 there. An LSE so far from 0 that one
+/// multiply-add for an exponent is not exact enough is NaN, and with it sums
+/// that are computed again.
 void BackwardBuilder::buildLseRows(Value row, int64_t rows) {
   Value lse = k.load(k.view("lse"), k.batch, k.head, row, {rows});
   Value end = k.dim(k.view("lse"), 2);
@@ -130,6 +141,12 @@ void BackwardBuilder::buildLseRows(Value row, int64_t rows) {
         Value isFar = arith::OrIOp::create(k.b, none, isPast);
         Value start = arith::MulFOp::create(
             k.b, x[0], tile::buildF32(k.b, -llvm::numbers::log2ef));
+        Value isLarge = arith::CmpFOp::create(k.b, arith::CmpFPredicate::OGT,
+                                              math::AbsFOp::create(k.b, start),
+                                              tile::buildF32(k.b, kLargestLse));
+        Value nan =
+            tile::buildF32(k.b, std::numeric_limits<float>::quiet_NaN());
+        start = arith::SelectOp::create(k.b, isLarge, nan, start);
         return SmallVector<Value>{
             arith::SelectOp::create(k.b, isFar, least, start)};
       })[0];
@@ -192,14 +209,43 @@ SmallVector<Value> BackwardBuilder::buildHead(const KeyBlock &keys, Value head,
   return SmallVector<Value>(results.take_front(2));
 }
 
+/// dK / scale or dV by itself, as registers are short where it is computed
+/// again.
+Value BackwardBuilder::buildKeySum(Value keyHead, Value firstKey, bool ofKeys) {
+  KeyBlock keys = k.loadKeys(k.batch, keyHead, firstKey);
+  Value group = k.buildGroup();
+  Value firstHead = k.mul(keyHead, group);
+  Value zero =
+      tile::buildSplat(k.b, {k.kv, ofKeys ? k.headDim : k.valueDim}, 0.0f);
+  auto ofHead = [&](Value g, ValueRange sum) {
+    Value head = k.add(firstHead, g);
+    auto ofBlock = [&](Value i, ValueRange carried) -> SmallVector<Value> {
+      Value firstRow = arith::MulIOp::create(k.b, i, k.index(k.q));
+      QueryBlock queries = k.loadQueries(k.batch, head, firstRow);
+      Pair pair = k.buildPair(queries, keys);
+      Value left = k.cast(ofKeys ? pair.scoreGradient : pair.probs, k.element);
+      return {dot(left, ofKeys ? queries.query : queries.outputGradient,
+                  carried[0], /*transposeA=*/false)};
+    };
+    return SmallVector<Value>(
+        k.loop(k.index(0), k.blocksOf(k.sq, k.q), sum, ofBlock));
+  };
+  return k.loop(k.index(0), group, zero, ofHead)[0];
+}
+
 void BackwardBuilder::buildMain() {
   SmallVector<std::string> outputs = {"dk", "dv"};
   if (!k.op.getDeterministic())
     outputs.push_back("dq_sum");
+  if (buffers.has("dk_rows"))
+    outputs.push_back("dk_rows");
   for (const CaptureForm &form : forms)
     if (!form.isGathered)
       outputs.push_back(BufferList::sumOf(form.capture));
-  k.begin(name, inputs, outputs, {"k", 0}, {"k", 1}, {"k", 2}, k.kv);
+  SmallVector<std::string> arguments(inputs);
+  if (buffers.has("lse_rows"))
+    *llvm::find(arguments, "lse") = "lse_rows";
+  k.begin(name, arguments, outputs, {"k", 0}, {"k", 1}, {"k", 2}, k.kv);
   k.buildKeyLength(k.batch);
   Value firstKey = arith::MulIOp::create(k.b, k.block, k.index(k.kv));
   KeyBlock keys = k.loadKeys(k.batch, k.head, firstKey);
@@ -218,6 +264,11 @@ void BackwardBuilder::buildMain() {
   if (k.schedule.getRoles()) {
     store("dv", k.cast(results[1], k.element));
     store("dk", k.cast(k.scaled(results[0]), k.element));
+    // NaN and infinity of dO and V are in dP, and so in dK.
+    store("dk_rows",
+          tile::ReduceOp::create(k.b, tile::ReduceKind::Add, results[0],
+                                 tile::buildSplat(k.b, {k.kv}, 0.0f),
+                                 /*deferred=*/false));
     k.end();
     return;
   }
@@ -230,23 +281,75 @@ void BackwardBuilder::buildMain() {
 
 void BackwardBuilder::buildQueryGradient() {
   int64_t rows = k.getPlainRows();
+  bool hasRedo = bool(k.schedule.getRoles());
   k.setPlain(true);
-  k.begin(named("_dq"), {"dq_sum"}, {"dq"}, {"dq", 0}, {"dq", 1}, {"dq", 2},
+  SmallVector<std::string> arguments = {"dq_sum"};
+  SmallVector<std::string> outputs = {"dq"};
+  if (hasRedo) {
+    llvm::append_range(arguments, inputs);
+    arguments.push_back("dk_rows");
+    llvm::append_range(outputs, ArrayRef<std::string>{"dk", "dv"});
+  }
+  k.begin(named("_dq"), arguments, outputs, {"dq", 0}, {"dq", 1}, {"dq", 2},
           rows);
   Value row = k.mul(k.block, k.index(rows));
   Value sum = k.load(k.view("dq_sum"), k.batch, k.head, row, {rows, k.headDim});
+  if (hasRedo)
+    sum = buildQueryRedo(sum, row, rows);
   tile::StoreOp::create(k.b, k.cast(k.scaled(sum), k.element), k.view("dq"),
                         k.batch, k.head, row);
+  if (hasRedo)
+    buildKeyRedo(rows);
   k.end();
   k.setPlain(false);
 }
 
-/// dQ as a sum over keys on chip.
-void BackwardBuilder::buildQueryForm() {
+/// `sum`, dQ / scale of a block of so many rows, or what it is with care.
+Value BackwardBuilder::buildQueryRedo(Value sum, Value row, int64_t rows) {
   k.setQueryForm(true);
-  k.begin(named("_dq"), inputs, {"dq"}, {"q", 0}, {"q", 1}, {"q", 2}, k.q);
-  k.buildKeyLength(k.batch);
-  Value firstRow = arith::MulIOp::create(k.b, k.block, k.index(k.q));
+  int64_t before = std::exchange(k.q, rows);
+  Value any = k.anyNotFinite(sum);
+  Value result = k.buildRedo(any, sum, [&]() -> SmallVector<Value> {
+    k.buildKeyLength(k.batch);
+    return {buildQuerySum(row)};
+  })[0];
+  k.q = before;
+  k.setQueryForm(false);
+  return result;
+}
+
+/// dK and dV of the key blocks whose dK was not finite. The programs of a key
+/// head's first query head share its blocks.
+void BackwardBuilder::buildKeyRedo(int64_t rows) {
+  int64_t before = std::exchange(k.kv, rows);
+  Value group = k.buildGroup();
+  Value keyHead = k.b.createOrFold<arith::DivUIOp>(k.head, group);
+  Value isFirst = arith::CmpIOp::create(k.b, arith::CmpIPredicate::eq, k.head,
+                                        k.mul(keyHead, group));
+  Value blocks = k.blocksOf(k.sk, rows);
+  Value first = arith::SelectOp::create(k.b, isFirst, k.block, blocks);
+  auto body = [&](Value j, ValueRange) -> SmallVector<Value> {
+    Value firstKey = k.mul(j, k.index(rows));
+    Value sums =
+        k.load(k.view("dk_rows"), k.batch, keyHead, firstKey, {1, rows});
+    k.buildRedo(k.anyNotFinite(sums), {}, [&]() -> SmallVector<Value> {
+      k.buildKeyLength(k.batch);
+      auto store = [&](StringRef name, Value tile) {
+        tile::StoreOp::create(k.b, k.cast(tile, k.element), k.view(name),
+                              k.batch, keyHead, firstKey);
+      };
+      store("dv", buildKeySum(keyHead, firstKey, /*ofKeys=*/false));
+      store("dk", k.scaled(buildKeySum(keyHead, firstKey, /*ofKeys=*/true)));
+      return {};
+    });
+    return {};
+  };
+  k.loop(first, blocks, {}, body, k.blocksOf(k.sq, rows));
+  k.kv = before;
+}
+
+/// dQ / scale of a query block, as a sum over keys on chip.
+Value BackwardBuilder::buildQuerySum(Value firstRow) {
   Value keyHead = k.b.createOrFold<arith::DivUIOp>(k.head, k.buildGroup());
   QueryBlock queries = k.loadQueries(k.batch, k.head, firstRow);
   Value zero = tile::buildSplat(k.b, {k.q, k.headDim}, 0.0f);
@@ -257,7 +360,16 @@ void BackwardBuilder::buildQueryForm() {
     return {dot(k.cast(pair.scoreGradient, k.element), keys.key, carried[0],
                 /*transposeA=*/false)};
   };
-  Value sum = k.loop(k.index(0), k.blocksOf(k.keyLength, k.kv), zero, body)[0];
+  return k.loop(k.index(0), k.blocksOf(k.keyLength, k.kv), zero, body)[0];
+}
+
+/// dQ without a sum in memory.
+void BackwardBuilder::buildQueryForm() {
+  k.setQueryForm(true);
+  k.begin(named("_dq"), inputs, {"dq"}, {"q", 0}, {"q", 1}, {"q", 2}, k.q);
+  k.buildKeyLength(k.batch);
+  Value firstRow = arith::MulIOp::create(k.b, k.block, k.index(k.q));
+  Value sum = buildQuerySum(firstRow);
   tile::StoreOp::create(k.b, k.cast(k.scaled(sum), k.element), k.view("dq"),
                         k.batch, k.head, firstRow);
   k.end();

@@ -130,7 +130,9 @@ Value MapEmitter::asVector(Value value) {
                                      lane.value);
 }
 
-/// A captured tensor. Lanes whose indices differ are read one by one.
+/// A captured tensor. Lanes whose indices differ are read one by one, and
+/// widened so: a vector of bf16 that is put together from elements takes a
+/// conversion that not every machine has.
 void MapEmitter::emitLoad(memref::LoadOp load) {
   Value memref = e.scalars.lookup(load.getMemRef());
   bool varying = llvm::any_of(load.getIndices(),
@@ -146,18 +148,15 @@ void MapEmitter::emitLoad(memref::LoadOp load) {
               : index.value);
     }
     at(varying);
-    return memref::LoadOp::create(b, memref, indices).getResult();
+    return hold(b, memref::LoadOp::create(b, memref, indices).getResult());
   };
-  if (!varying) {
-    Value value = element(std::nullopt);
-    return bind(load, hold(b, value), false);
-  }
+  if (!varying)
+    return bind(load, element(std::nullopt), false);
   SmallVector<Value> elements;
   for (int64_t lane = 0; lane < e.lanes; ++lane)
     elements.push_back(element(lane));
-  Value vector =
-      vector::FromElementsOp::create(b, e.vectorOf(load.getType()), elements);
-  bind(load, hold(b, vector), true);
+  Type type = e.vectorOf(heldType(load.getType()));
+  bind(load, vector::FromElementsOp::create(b, type, elements), true);
 }
 
 /// Casts that mean something else for a held 16-bit float.
@@ -250,7 +249,8 @@ LogicalResult MapEmitter::emit(ArrayRef<Buffer *> results) {
   return success();
 }
 
-/// Lane after lane: whether, value, indices.
+/// Lane after lane: whether, value, indices. Elements are narrowed one by one,
+/// as they are widened where they are loaded.
 LogicalResult MapEmitter::emitScatter(MemRefType type, Value memory,
                                       tile::ScatterKind kind) {
   OpBuilder::InsertionGuard guard(b);
@@ -261,7 +261,6 @@ LogicalResult MapEmitter::emitScatter(MemRefType type, Value memory,
   for (Value value : body.getTerminator()->getOperands())
     vectors.push_back(asVector(value));
   at(true);
-  vectors[1] = unhold(b, vectors[1], element);
   for (int64_t lane = 0; lane < e.lanes; ++lane) {
     auto part = [&](Value vector) {
       return vector::ExtractOp::create(b, vector, lane).getResult();
@@ -272,7 +271,7 @@ LogicalResult MapEmitter::emitScatter(MemRefType type, Value memory,
     SmallVector<Value> place;
     for (Value index : ArrayRef(vectors).drop_front(2))
       place.push_back(part(index));
-    Value value = part(vectors[1]);
+    Value value = unhold(b, part(vectors[1]), element);
     if (kind == tile::ScatterKind::Add) {
       Value old = memref::LoadOp::create(b, memory, place);
       value = arith::AddFOp::create(b, old, value);

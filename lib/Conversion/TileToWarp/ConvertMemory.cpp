@@ -162,6 +162,9 @@ LogicalResult KernelConverter::convertStore(tile::StoreOp op) {
   warp::BufferType type = bufferType(op, op.getTile());
   if (!type)
     return failure();
+  // The warps that copied the last iteration's tile out may be behind.
+  if (op->getBlock() != &kernel.getBody().front())
+    warp::BarrierOp::create(builder, loc);
   // The buffer may share bytes with tiles that other warps still read, or that
   // the last (empty) copies of a channel go to: all of them end at this wait.
   warp::WaitOp::create(builder, loc, builder.getI64IntegerAttr(0));

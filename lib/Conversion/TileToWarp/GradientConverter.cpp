@@ -3,6 +3,8 @@
 // tile-overlap-pairs leaves. The reducer is in Reducer.cpp.
 #include "GradientConverter.h"
 
+#include "flashc/Dialect/Tile/IR/Redo.h"
+
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -119,6 +121,8 @@ void GradientConverter::createRings() {
       if (auto next = value.getDefiningOp<tile::LoadOp>())
         carriedOn[load] = next;
   kernel.walk([&](tile::LoadOp load) {
+    if (tile::isInRedo(load))
+      return;
     if (tile::LoadOp values =
             isStreamed(load) ? findValues(load) : tile::LoadOp()) {
       valuesOf[load] = values;
@@ -308,9 +312,8 @@ static Operation *findRead(Value scoreGradient) {
 }
 
 /// dS, and nothing else: the other role reads it. Its slot is waited for where
-/// products are under way, so that nothing parts dS from its store; but not
-/// where D waits in registers beside them, as ptxas then moves products so that
-/// the registers run out.
+/// products are under way, in front of the read of D, so that nothing parts dS
+/// from its store.
 LogicalResult GradientConverter::storeForProducts(Operation *op, Value tile) {
   if (tile != ofQueries.getLhs())
     return success();
@@ -342,6 +345,8 @@ void GradientConverter::commitScores(Location loc) {
 LogicalResult GradientConverter::convertStore(tile::StoreOp op) {
   Value fragment = lookup(op.getTile());
   auto type = cast<warp::FragmentType>(fragment.getType());
+  if (type.getRank() == 1)
+    return KernelConverter::convertStore(op);
   int64_t shape[] = {type.getShape()[0],
                      int64_t(llvm::alignTo(type.getShape()[1], kSegment))};
   auto alias =

@@ -3,6 +3,8 @@
 // ConvertMemory.cpp, ops on tiles in ConvertCompute.cpp.
 #include "KernelConverter.h"
 
+#include "flashc/Dialect/Tile/IR/Redo.h"
+
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -117,17 +119,27 @@ LogicalResult KernelConverter::convertBlock(Block &block) {
   return success();
 }
 
+/// Whether a load is of rows that each warp fetches for itself.
+static bool isFetched(tile::LoadOp op) {
+  return tile::isInRedo(op) &&
+         cast<MemRefType>(op.getView().getType()).getRank() == 4;
+}
+
 LogicalResult KernelConverter::convertOp(Operation *op) {
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
       .Case([&](scf::ForOp op) { return convertFor(op); })
       .Case([&](scf::IfOp op) { return convertIf(op); })
       .Case([&](scf::YieldOp op) { return convertYield(op); })
-      .Case([&](tile::LoadOp op) { return convertLoad(op); })
+      .Case([&](tile::LoadOp op) {
+        return isFetched(op) ? convertFetch(op) : convertLoad(op);
+      })
       .Case([&](tile::StreamOp op) { return convertStream(op); })
       .Case([&](tile::NextOp op) { return convertNext(op); })
       .Case([&](tile::StoreOp op) { return convertStore(op); })
       .Case([&](arith::ConstantOp op) { return convertConstant(op); })
-      .Case([&](tile::DotOp op) { return convertDot(op); })
+      .Case([&](tile::DotOp op) {
+        return tile::isInRedo(op) ? convertRedoDot(op) : convertDot(op);
+      })
       .Case([&](tile::MapOp op) { return convertMap(op); })
       .Case([&](tile::ReduceOp op) { return convertReduce(op); })
       .Case([&](tile::CollectOp op) { return convertCollect(op); })

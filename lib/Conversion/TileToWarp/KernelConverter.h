@@ -53,6 +53,9 @@ protected:
   virtual mlir::LogicalResult convertStream(tile::StreamOp op);
   virtual mlir::LogicalResult convertNext(tile::NextOp op);
   virtual mlir::LogicalResult convertStore(tile::StoreOp op);
+  // Of tiles that are computed again (ConvertRedo.cpp).
+  mlir::LogicalResult convertFetch(tile::LoadOp op);
+  mlir::LogicalResult convertRedoDot(tile::DotOp op);
   // Computing.
   mlir::LogicalResult convertConstant(mlir::arith::ConstantOp op);
   virtual mlir::LogicalResult convertDot(tile::DotOp op);

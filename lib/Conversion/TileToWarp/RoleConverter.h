@@ -40,8 +40,6 @@ private:
   mlir::LogicalResult convertNext(tile::NextOp op) override;
   mlir::LogicalResult convertStore(tile::StoreOp op) override;
   mlir::LogicalResult convertDot(tile::DotOp op) override;
-  mlir::LogicalResult convertFetch(tile::LoadOp op);
-  mlir::LogicalResult convertRedoDot(tile::DotOp op);
   mlir::Value receive(mlir::Operation *op, mlir::Value ring);
 
   tile::RolesAttr roles() { return kernel.getSchedule().getRoles(); }

@@ -99,7 +99,7 @@ tile.kernel @any_element(%q: !view, %lse: !rows {tile.output}) attributes {
   tile.return
 }
 
-// A captured tensor: one load a row where the lanes agree, else one a lane.
+// A captured tensor: one load a row where the lanes agree, else one a lane, widened before they make a vector.
 // CHECK-LABEL: func.func @captured(
 // CHECK-SAME:    %[[SLOPES:[a-z0-9]+]]: memref<?xf32>, %[[BIAS:[a-z0-9]+]]: memref<?xbf16>
 // CHECK:         scf.for
@@ -107,7 +107,7 @@ tile.kernel @any_element(%q: !view, %lse: !rows {tile.output}) attributes {
 // CHECK:           scf.for
 // CHECK-NOT:         memref.load %[[SLOPES]]
 // CHECK-COUNT-8:     memref.load %[[BIAS]]
-// CHECK:             vector.from_elements
+// CHECK:             vector.from_elements {{.+}} : vector<8xf32>
 tile.kernel @captured(%q: !view, %slopes: memref<?xf32>, %bias: memref<?xbf16>, %o: memref<?x?x?x32xf32, strided<[?, ?, ?, 1], offset: ?>> {tile.output}) attributes {
     schedule = #tile.schedule<q = 16, kv = 16, stages = 1, warps = 1, q_in_registers = false, sram = 1048576>} {
   %c0 = arith.constant 0 : index

@@ -69,3 +69,18 @@
 
 // CHECK-LABEL: warp.kernel @attention_backward_dq(
 // CHECK:         warp.load_sums {{.+}} packed
+// What is not finite again, each warp by itself; a key block's dV and dK by all warps, whose stores wait for each other.
+// CHECK:         scf.if
+// CHECK:           warp.fetch
+// CHECK:           warp.mma_fetch {{.+}} transpose_b
+// CHECK:           warp.mma_fetch {{.+}} guarded
+// CHECK:         %[[ROWS:.+]] = warp.load_values {{.+}} -> !warp.fragment<1x64xf32, of 64>
+// CHECK:         %[[ANY:.+]] = warp.any_not_finite %[[ROWS]]
+// CHECK:         scf.if %[[ANY]] {
+// CHECK-NOT:       warp.channel
+// CHECK:           warp.mma_fetch {{.+}} guarded
+// CHECK:           warp.barrier
+// CHECK-NEXT:      warp.wait pending(0)
+// CHECK:           warp.copy_out
+// CHECK:           warp.mma_fetch {{.+}} guarded
+// CHECK:           warp.copy_out

@@ -185,6 +185,17 @@ TEST_CASE("gradients on a GPU: keys are rows, and everything fits") {
   r.isBackward = true;
   CHECK(shape(r, target("sm_80")) == "64x128 8");
   CHECK(shape(r, target("sm_90a")) == "64x128 8");
+  // Warps with roles, where there is such a form and nothing else is asked for.
+  CHECK_FALSE(chooseSchedule(r, target("sm_90"))->roles);
+  CHECK(chooseSchedule(r, target("sm_90a"))->roles);
+  r.isDeterministic = true;
+  CHECK_FALSE(chooseSchedule(r, target("sm_90a"))->roles);
+  r.isDeterministic = false;
+  r.warps = 4;
+  CHECK_FALSE(chooseSchedule(r, target("sm_90a"))->roles);
+  r.warps = 0;
+  r.tiles = "64x64";
+  CHECK_FALSE(chooseSchedule(r, target("sm_90a"))->roles);
   for (const char *arch : {"sm_75", "sm_80", "sm_86", "sm_90a"})
     for (int64_t d = 1; d <= 256; ++d) {
       r = request(d, d);

@@ -6,6 +6,8 @@
 
 #include <cmath>
 #include <limits>
+#include <set>
+#include <string>
 
 using namespace flashc::test;
 using namespace flashc::reference;
@@ -33,6 +35,21 @@ TEST_CASE("roles backward: lengths, masks and groups of heads") {
       FAIL_CHECK(wrong);
   }
   CHECK(harness.programCount() >= 18);
+}
+
+// What they compute without a look at it, and then again.
+TEST_CASE("roles backward: the numerical cases") {
+  GradientHarness harness;
+  std::set<std::string> kinds;
+  for (const GradientCase &test : roleNumericalCases()) {
+    size_t kind = std::string("roles: ").size();
+    kinds.insert(test.name.substr(0, test.name.find(':', kind)));
+    std::string wrong = harness.runAndJudge(test);
+    if (!wrong.empty())
+      FAIL_CHECK(wrong);
+  }
+  for (int number : {1, 6, 7})
+    CHECK(kinds.count("roles: case " + std::to_string(number)));
 }
 
 TEST_CASE("cpu backward case 1: rows without a visible key") {

@@ -146,13 +146,6 @@ SmallVector<Value> PairOverlapper::buildBody(ValueRange carried) {
   mapping.map(parts.lse.getTile(), carried[old + 2]);
   cloneWith(parts.roundedProbs, mapping);
   cloneWith(parts.gradient, mapping);
-  // Loads queue behind the reads of a product, so a short block's values are
-  // read before it; for those of a long one there are no registers beside it.
-  bool isShort =
-      cast<RankedTensorType>(parts.delta.getTile().getType()).getDimSize(1) <=
-      kShortBlock;
-  if (isShort)
-    cloneWith(parts.delta, mapping);
   cloneWith(parts.ofValues, mapping);
   // The pair behind this one.
   IRMapping next;
@@ -163,12 +156,16 @@ SmallVector<Value> PairOverlapper::buildBody(ValueRange carried) {
       next.map(argument, mapping.lookupOrDefault(value));
     }
   cloneWith(parts.query, next);
-  if (!isShort)
-    cloneWith(parts.delta, mapping);
+  cloneWith(parts.delta, mapping);
   Value rounded = mapping.lookup(parts.roundedProbs.getResult(0));
   mapping.map(parts.probs.getResult(), unround(rounded, parts.probs.getType()));
   cloneWith(parts.roundedGradient, mapping);
   cloneWith(parts.ofKeys, mapping);
+  // Loads queue behind the reads of a product, so a short block's LSE is read
+  // before it; for that of a long one there are no registers beside it.
+  bool isShort =
+      cast<RankedTensorType>(parts.lse.getTile().getType()).getDimSize(1) <=
+      kShortBlock;
   if (isShort)
     cloneWith(parts.lse, next);
   cloneWith(parts.scores, next);

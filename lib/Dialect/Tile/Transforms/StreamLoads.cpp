@@ -6,7 +6,7 @@
 // tile.next in each loop.
 //
 //===----------------------------------------------------------------------===//
-#include "flashc/Dialect/Tile/IR/Tile.h"
+#include "flashc/Dialect/Tile/IR/Redo.h"
 #include "flashc/Dialect/Tile/Transforms/Passes.h"
 
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
@@ -114,7 +114,8 @@ struct TileStreamLoads : impl::TileStreamLoadsBase<TileStreamLoads> {
     SmallVector<Chain> chains;
     // What stands in a branch is rare, and no ring is filled for it.
     getOperation()->walk([&](Block *block) {
-      if (isa<KernelOp, scf::ForOp>(block->getParentOp()))
+      Operation *parent = block->getParentOp();
+      if (isa<KernelOp, scf::ForOp>(parent) && !isInRedo(parent))
         llvm::append_range(chains, findChains(*block));
     });
     DominanceInfo dominance(getOperation());

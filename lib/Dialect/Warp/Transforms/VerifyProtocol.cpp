@@ -24,7 +24,10 @@ bool dependsOnWarp(Value value) {
   Operation *op = value.getDefiningOp();
   if (!op)
     return false;
-  if (isa<AnyOp, AnyAboveOp, AnyNotFiniteOp>(op))
+  // Each warp has all of the columns' values.
+  if (auto any = dyn_cast<AnyNotFiniteOp>(op))
+    return !any.getFragment().getType().getOf();
+  if (isa<AnyOp, AnyAboveOp>(op))
     return true;
   return isa<arith::ArithDialect>(op->getDialect()) &&
          llvm::any_of(op->getOperands(), dependsOnWarp);

@@ -89,3 +89,30 @@ tile.kernel @no_series(%q: memref<?x?x?x16xf32>, %k: memref<?x?x?x16xf32>) attri
   }
   tile.return
 }
+
+// -----
+
+#s = #tile.schedule<q = 32, kv = 16, stages = 1, warps = 1, q_in_registers = false, sram = 65536>
+
+// What is computed again is read by each warp for itself, in loops inside of loops, too.
+// CHECK-LABEL: tile.kernel @again(
+// CHECK-NOT:     tile.stream
+// CHECK:         tile.load
+tile.kernel @again(%q: memref<?x?x?x16xf32>, %k: memref<?x?x?x16xf32>) attributes {schedule = #s} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  %c16 = arith.constant 16 : index
+  %b, %h, %i = tile.program
+  %sum = tile.load %q[%b, %h, %i] : memref<?x?x?x16xf32> -> tensor<16x16xf32>
+  %any = tile.any_not_finite %sum : tensor<16x16xf32>
+  scf.if %any {
+    scf.for %g = %c0 to %c4 step %c1 {
+      scf.for %j = %c0 to %c4 step %c1 {
+        %j0 = arith.muli %j, %c16 : index
+        %t = tile.load %k[%b, %g, %j0] : memref<?x?x?x16xf32> -> tensor<16x16xf32>
+      }
+    }
+  }
+  tile.return
+}

@@ -327,6 +327,27 @@ warp.kernel @barrier_in_one_warp(%view: !view) attributes {q_block = 64 : i64, w
 // -----
 
 !view = memref<?x?x?x64xf16, strided<[?, ?, ?, 1], offset: ?>>
+!rows = memref<?x?x?xf32, strided<[?, ?, 1], offset: ?>>
+// Each warp has the values of all columns, so that they give one answer; not so with rows.
+warp.kernel @barrier_in_all_warps(%view: !view, %rows: !rows) attributes {q_block = 64 : i64, warps = 4 : i64} {
+  %b, %h, %i = warp.program
+  %columns = warp.load_values %rows[%b, %h, %i] : !rows -> !warp.fragment<1x64xf32, of 64>
+  %any = warp.any_not_finite %columns : !warp.fragment<1x64xf32, of 64>
+  scf.if %any {
+    warp.barrier
+  }
+  %own = warp.fill 0.0 : f32 -> !warp.fragment<64x64xf32>
+  %some = warp.any_not_finite %own : !warp.fragment<64x64xf32>
+  scf.if %some {
+    // expected-error @+1 {{'warp.barrier' op takes all threads of the block}}
+    warp.barrier
+  }
+  warp.return
+}
+
+// -----
+
+!view = memref<?x?x?x64xf16, strided<[?, ?, ?, 1], offset: ?>>
 !one = !warp.channel<64x64xf16, 64, depth = 1>
 warp.kernel @channel_of_a_loop(%view: !view, %lo: index, %hi: index) attributes {q_block = 64 : i64, warps = 4 : i64} {
   %c1 = arith.constant 1 : index
