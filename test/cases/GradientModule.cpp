@@ -123,8 +123,15 @@ std::vector<GradientCase> test::roleCases() {
 }
 
 std::vector<GradientCase> test::roleNumericalCases() {
+  constexpr const char *kinds[] = {
+      "case 1:", "case 2:", "case 5:", "case 6:", "case 7:", "case 10:"};
   std::vector<GradientCase> cases;
   for (GradientCase &test : gradientCases()) {
+    bool isKind = llvm::any_of(kinds, [&](llvm::StringRef kind) {
+      return llvm::StringRef(test.name).starts_with(kind);
+    });
+    if (!isKind)
+      continue;
     const AttentionProblem &p = test.problem.forward;
     bool isDim = p.headDim() == 64 || p.headDim() == 96 || p.headDim() == 128;
     if (!isDim || p.valueHeadDim() != p.headDim() ||

@@ -20,7 +20,8 @@ CompileOptions optionsOf(const reference::GradientCase &test);
 /// heads of each head dim that has that form.
 std::vector<reference::GradientCase> roleCases();
 
-/// The numerical cases that have that form.
+/// The numerical cases that have that form, of the kinds that are about what is
+/// masked, empty or far from zero.
 std::vector<reference::GradientCase> roleNumericalCases();
 
 /// A program for a GPU, or why there is none; as CompiledCase.

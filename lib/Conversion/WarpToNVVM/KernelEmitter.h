@@ -71,6 +71,7 @@ private:
   using Registers = mlir::SmallVector<Value>;
 
   // WarpToNVVM.cpp: function and control flow.
+  int32_t countResidentBlocks();
   mlir::LLVM::LLVMFuncOp createFunction();
   void bindArguments(mlir::LLVM::LLVMFuncOp func);
   mlir::LogicalResult emitBlock(mlir::Block &block);

@@ -20,5 +20,10 @@
 // CHECK:     bar.warp.sync -1;
 // CHECK:     mbarrier.arrive.shared::cta.b64
 // CHECK-NOT: atom.global
+
+// Several blocks of the last kernel wait for memory together.
 // CHECK:     .entry attention_backward_dq(
+// CHECK:     .reqntid 128
+// CHECK:     .minnctapersm 4
 // CHECK:     ld.global.v4
+// CHECK:     mma.sync
