@@ -57,6 +57,16 @@ def ExpandMath : Pass<"expand-math", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect", "::mlir::vector::VectorDialect"];
 }
 
+def ConvertScalarsToLLVM : Pass<"convert-scalars-to-llvm", "::mlir::ModuleOp"> {
+  let summary = "What is left of arith, math and control flow becomes the LLVM dialect";
+  let description = [{
+    MLIR's own patterns of the three dialects, in one conversion. `index` becomes `i32`: lengths are below 2^31, and addresses
+    are `i64` by construction. Runs after `expand-math` and `convert-scf-to-cf`; casts that lead to and fro are left for
+    `reconcile-unrealized-casts`.
+  }];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
+}
+
 def ConvertTileToCPU : Pass<"convert-tile-to-cpu", "::mlir::ModuleOp"> {
   let summary = "Run tile kernels on the CPU: loops and vectors over buffers";
   let description = [{

@@ -11,6 +11,7 @@
 #include "flashc/Target/NVPTX.h"
 
 #include "mlir/IR/IRMapping.h"
+#include "mlir/IR/Verifier.h"
 #include "mlir/Pass/PassManager.h"
 
 using namespace mlir;
@@ -37,7 +38,11 @@ static llvm::Error runPipeline(ModuleOp module, const CompileOptions &options,
   FirstError errors(module.getContext());
   PassManager manager(module.getContext());
   build(manager, options);
-  if (succeeded(manager.run(module)))
+  // Once a level is enough here (flashc-opt verifies after every pass), and
+  // what is LLVM's already LLVM verifies itself.
+  manager.enableVerifier(false);
+  bool isLast = level == stageName(Stage::LLVM);
+  if (succeeded(manager.run(module)) && (isLast || succeeded(verify(module))))
     return llvm::Error::success();
   return errors.take(
       fmt::format("lowering to {} for {} failed without a reason; please "

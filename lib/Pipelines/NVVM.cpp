@@ -18,14 +18,7 @@ void flashc::buildNVVMPipeline(OpPassManager &manager,
   manager.addPass(createConvertWarpToNVVM(toNVVM));
   manager.addPass(createExpandMath());
   manager.addPass(createSCFToControlFlowPass());
-  // Lengths are below 2^31; addresses are i64 by construction.
-  ArithToLLVMConversionPassOptions arith;
-  arith.indexBitwidth = 32;
-  manager.addPass(createConvertMathToLLVMPass());
-  manager.addPass(createArithToLLVMConversionPass(arith));
-  ConvertControlFlowToLLVMPassOptions controlFlow;
-  controlFlow.indexBitwidth = 32;
-  manager.addPass(createConvertControlFlowToLLVMPass(controlFlow));
+  manager.addPass(createConvertScalarsToLLVM());
   manager.addPass(createReconcileUnrealizedCastsPass());
 }
 

@@ -111,6 +111,19 @@ SmallVector<Value> KernelEmitter::loadMatrix(Value address, bool transposed) {
   return out;
 }
 
+// A register's two halves as mma.sync takes them. A fragment meets many others:
+// one cast serves them all.
+static Value halvesOf(OpBuilder &b, Value value, Type element) {
+  if (element.isBF16())
+    return value;
+  auto type = VectorType::get(2, element);
+  for (Operation *user : value.getUsers())
+    if (isa<LLVM::BitcastOp>(user) && user->getBlock() == b.getBlock() &&
+        user->getResult(0).getType() == type)
+      return user->getResult(0);
+  return LLVM::BitcastOp::create(b, value.getLoc(), type, value);
+}
+
 // acc (four registers) += A (four) * B (two): m16n8k16, or two m16n8k8.
 void KernelEmitter::multiply(Value *acc, ArrayRef<Value> a, ArrayRef<Value> bs,
                              Type element) {
@@ -121,10 +134,7 @@ void KernelEmitter::multiply(Value *acc, ArrayRef<Value> a, ArrayRef<Value> bs,
   auto half = [&](ArrayRef<Value> values) {
     Registers out;
     for (Value value : values)
-      out.push_back(
-          element.isBF16()
-              ? value
-              : LLVM::BitcastOp::create(b, VectorType::get(2, element), value));
+      out.push_back(halvesOf(b, value, element));
     return out;
   };
   auto step = [&](ArrayRef<Value> a, ArrayRef<Value> bs, int64_t k) {

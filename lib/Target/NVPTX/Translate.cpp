@@ -52,7 +52,7 @@ createMachine(const TargetInfo &target) {
 // The code is straight-line and unrolled as its schedule says: a few scalar
 // passes do all that -O2 would, in a third of the time.
 constexpr StringLiteral kPasses = "function(sroa,early-cse,instcombine<no-"
-                                  "verify-fixpoint>,simplifycfg,early-cse)";
+                                  "verify-fixpoint>,simplifycfg)";
 
 static Error optimize(Module &module, TargetMachine &machine) {
   LoopAnalysisManager loops;
@@ -134,6 +134,25 @@ Expected<std::string> translateToLLVMText(mlir::ModuleOp module,
   return text;
 }
 
+// The backend's pipeline without the passes that find nothing to do here and
+// take a third of its time. The kernel's addresses are a lane's offset and
+// constants, with equal ones made once, so that strength reduction and value
+// numbering leave ptxas the same instructions to schedule
+// (docs/decisions/023-compile-time.md).
+namespace {
+struct BackendPasses : legacy::PassManager {
+  void add(Pass *pass) override {
+    static constexpr StringLiteral kDropped[] = {
+        "Straight line strength reduction", "Global Value Numbering",
+        "Nary reassociation"};
+    if (is_contained(kDropped, pass->getPassName()))
+      delete pass;
+    else
+      legacy::PassManager::add(pass);
+  }
+};
+} // namespace
+
 Expected<std::string> translateToPTX(mlir::ModuleOp module,
                                      const TargetInfo &target) {
   auto machine = createMachine(target);
@@ -145,7 +164,7 @@ Expected<std::string> translateToPTX(mlir::ModuleOp module,
     return translated.takeError();
   SmallString<0> ptx;
   raw_svector_ostream stream(ptx);
-  legacy::PassManager passes;
+  BackendPasses passes;
   if ((*machine)->addPassesToEmitFile(passes, stream, nullptr,
                                       CodeGenFileType::AssemblyFile))
     return createStringError("LLVM's NVPTX backend cannot emit assembly");
