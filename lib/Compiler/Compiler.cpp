@@ -222,7 +222,7 @@ static llvm::Expected<std::string> emitProgram(ModuleOp module,
   if (stage == Stage::LLVM)
     return translateToLLVMText(*lowered->module, lowered->target);
   llvm::Expected<std::string> ptx =
-      translateToPTX(*lowered->module, lowered->target);
+      translateToPTX(*lowered->module, lowered->target, BackendEffort::Full);
   if (!ptx || stage == Stage::PTX)
     return ptx;
   llvm::Expected<Assembled> cubin = assembler->assemble(*ptx, lowered->target);
@@ -280,7 +280,7 @@ flashc::compileToGPU(ModuleOp module, const CompileOptions &options,
   begin(Stage::PTX);
   FirstError errors(module.getContext());
   llvm::Expected<std::string> ptx =
-      translateToPTX(*lowered->module, lowered->target);
+      translateToPTX(*lowered->module, lowered->target, BackendEffort::Lean);
   if (!ptx)
     return ptx.takeError();
   KernelImage image{lowered->name,
@@ -322,7 +322,8 @@ flashc::compileProgramToGPU(ModuleOp module, const CompileOptions &options,
   ProgramImage program{std::move(*lowered->program), {}};
   for (const ProgramKernel &kernel : program.manifest.kernels) {
     OwningOpRef<ModuleOp> alone = keepOnly(*lowered->module, kernel.name);
-    llvm::Expected<std::string> ptx = translateToPTX(*alone, lowered->target);
+    llvm::Expected<std::string> ptx =
+        translateToPTX(*alone, lowered->target, BackendEffort::Full);
     if (!ptx)
       return ptx.takeError();
     Manifest manifest = describeKernel(program.manifest, kernel, options);

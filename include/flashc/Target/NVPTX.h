@@ -28,11 +28,19 @@ llvm::Expected<std::unique_ptr<llvm::Module>>
 translateToLLVM(mlir::ModuleOp module, const TargetInfo &target,
                 llvm::LLVMContext &context);
 
+/// How much of LLVM's backend pipeline runs. `Lean` leaves out strength
+/// reduction, value numbering and reassociation: attention's addresses are a
+/// lane's offset and constants, where these find nothing and take a third of
+/// the time. A gradient's main kernel has more addresses than registers:
+/// `Full`.
+enum class BackendEffort { Lean, Full };
+
 /// The LLVM IR above as text, and its PTX.
 llvm::Expected<std::string> translateToLLVMText(mlir::ModuleOp module,
                                                 const TargetInfo &target);
 llvm::Expected<std::string> translateToPTX(mlir::ModuleOp module,
-                                           const TargetInfo &target);
+                                           const TargetInfo &target,
+                                           BackendEffort effort);
 
 } // namespace flashc
 

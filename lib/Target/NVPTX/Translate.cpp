@@ -134,18 +134,15 @@ Expected<std::string> translateToLLVMText(mlir::ModuleOp module,
   return text;
 }
 
-// The backend's pipeline without the passes that find nothing to do here and
-// take a third of its time. The kernel's addresses are a lane's offset and
-// constants, with equal ones made once, so that strength reduction and value
-// numbering leave ptxas the same instructions to schedule
+// LLVM has no option for these passes; what adds them to a pass manager asks it
 // (docs/decisions/023-compile-time.md).
 namespace {
-struct BackendPasses : legacy::PassManager {
+struct LeanPasses : legacy::PassManager {
   void add(Pass *pass) override {
-    static constexpr StringLiteral kDropped[] = {
+    static constexpr StringLiteral kLeftOut[] = {
         "Straight line strength reduction", "Global Value Numbering",
         "Nary reassociation"};
-    if (is_contained(kDropped, pass->getPassName()))
+    if (is_contained(kLeftOut, pass->getPassName()))
       delete pass;
     else
       legacy::PassManager::add(pass);
@@ -154,7 +151,8 @@ struct BackendPasses : legacy::PassManager {
 } // namespace
 
 Expected<std::string> translateToPTX(mlir::ModuleOp module,
-                                     const TargetInfo &target) {
+                                     const TargetInfo &target,
+                                     BackendEffort effort) {
   auto machine = createMachine(target);
   if (!machine)
     return machine.takeError();
@@ -164,7 +162,9 @@ Expected<std::string> translateToPTX(mlir::ModuleOp module,
     return translated.takeError();
   SmallString<0> ptx;
   raw_svector_ostream stream(ptx);
-  BackendPasses passes;
+  LeanPasses lean;
+  legacy::PassManager full;
+  legacy::PassManager &passes = effort == BackendEffort::Lean ? lean : full;
   if ((*machine)->addPassesToEmitFile(passes, stream, nullptr,
                                       CodeGenFileType::AssemblyFile))
     return createStringError("LLVM's NVPTX backend cannot emit assembly");
