@@ -76,6 +76,29 @@ _register_autocast("cuda", "AutocastCUDA")
 _register_autocast("cpu", "AutocastCPU")
 
 
+class _Attention(torch.autograd.Function):
+    """What register_autograd does, in less time of the host, for eager tensors alone."""
+
+    @staticmethod
+    def forward(ctx, *inputs):
+        with torch._C._AutoDispatchBelowAutograd():
+            output = torch.ops.flashc.attention.default(*inputs)
+        _setup_context(ctx, inputs, output)
+        return output
+
+    @staticmethod
+    @torch.autograd.function.once_differentiable
+    def backward(ctx, grad_output, grad_lse):
+        return _backward(ctx, grad_output, grad_lse)
+
+
+def _is_plain(tensors):
+    """Whether nothing but autograd and the device looks at these: no subclass, mode, trace or transform of functions."""
+    return (all(t is None or type(t) in (torch.Tensor, torch.nn.Parameter) for t in tensors) and
+            torch._C._len_torch_dispatch_stack() == 0 and not torch._C._is_tracing() and
+            torch._C._functorch.peek_interpreter_stack() is None)
+
+
 def attention(query, key, value, attn_mask=None, kv_lengths=None, mask="none", scale=None, enable_gqa=False):
     """torch.ops.flashc.attention, for calls from Python: (output, log-sum-exp).
 
@@ -87,8 +110,11 @@ def attention(query, key, value, attn_mask=None, kv_lengths=None, mask="none", s
     if device_type in ("cuda", "cpu") and torch.is_autocast_enabled(device_type):
         dtype = torch.get_autocast_dtype(device_type)
         query, key, value, attn_mask = (_cast(tensor, device_type, dtype) for tensor in (query, key, value, attn_mask))
-    if torch.is_grad_enabled() or torch.compiler.is_compiling():
-        return torch.ops.flashc.attention.default(query, key, value, attn_mask, kv_lengths, mask, scale, enable_gqa)
-    # Past autograd, whose kernel of this operator is Python and costs more than the launch.
+    inputs = (query, key, value, attn_mask, kv_lengths, mask, scale, enable_gqa)
+    if torch.compiler.is_compiling() or not _is_plain(inputs[:5]):
+        return torch.ops.flashc.attention.default(*inputs)
+    # Past autograd's kernel of this operator, which is Python and costs more than the launch.
+    if torch.is_grad_enabled() and any(t is not None and t.requires_grad for t in inputs[:5]):
+        return _Attention.apply(*inputs)
     with torch._C._AutoDispatchBelowAutograd():
-        return torch.ops.flashc.attention.default(query, key, value, attn_mask, kv_lengths, mask, scale, enable_gqa)
+        return torch.ops.flashc.attention.default(*inputs)

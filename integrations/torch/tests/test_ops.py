@@ -56,6 +56,41 @@ class Registration(unittest.TestCase):
             with self.subTest(device=device, gradients=True):
                 torch.library.opcheck(torch.ops.flashc.attention.default, (q, k, v, bias))
 
+    def test_both_ways_through_autograd(self):
+        """Eager tensors have one of their own, which costs the host less; it does what the operator's does."""
+        for device in DEVICES:
+            tensors = inputs(device, kv_heads=2)
+            bias = draw(1, 4, 50, 60, device=device, dtype=torch.float16)
+            lengths = torch.tensor([60, 7], dtype=torch.int32, device=device)
+            grads = draw(2, 4, 50, 32, device=device, dtype=torch.float16), draw(2, 4, 50, device=device, dtype=torch.float32)
+            for more, wanted in (((None, None, "none"), "qkv"), ((bias, None, "none"), "qkvb"), ((bias, None, "none"), "kb"),
+                                 ((None, lengths, "causal"), "v"), ((None, None, "causal"), "")):
+                results = []
+                for attention in flashc_torch.attention, torch.ops.flashc.attention:
+                    q, k, v = leaves = [tensor.detach().requires_grad_(name in wanted)
+                                        for name, tensor in zip("qkv", tensors)]
+                    mask, *others = more
+                    if mask is not None:
+                        mask = mask.detach().requires_grad_("b" in wanted)
+                    outputs = attention(q, k, v, mask, *others, 0.25, True)
+                    leaves = [leaf for leaf in (*leaves, mask) if leaf is not None and leaf.requires_grad]
+                    found = torch.autograd.grad(outputs, leaves, grads) if wanted else ()
+                    results.append((*(output.detach() for output in outputs), *found))
+                    self.assertEqual(outputs[0].requires_grad, bool(wanted))
+                with self.subTest(device=device, wanted=wanted):
+                    self.assertEqual(len(results[0]), 2 + len(wanted))
+                    for ours, expected in zip(*results):
+                        self.assertEqual((ours.shape, ours.stride(), ours.dtype),
+                                         (expected.shape, expected.stride(), expected.dtype))
+                        close(ours, expected)
+
+    def test_no_second_derivative(self):
+        for device in DEVICES:
+            q, k, v = (tensor.requires_grad_() for tensor in inputs(device))
+            gradient, = torch.autograd.grad(flashc_torch.attention(q, k, v)[0].sum(), q, create_graph=True)
+            with self.subTest(device=device), self.assertRaises(RuntimeError):
+                gradient.sum().backward()
+
     def test_meta(self):
         q, k, v = (tensor.to("meta") for tensor in inputs("cpu", heads=8, kv_heads=2))
         output, lse = flashc_torch.attention(q, k, v, enable_gqa=True)
