@@ -109,9 +109,9 @@ VARIANTS = [("window(1024,1024)", "none", "none"), ("window(1024,-1)", "none", "
             ("none", "softcap(30)", "none"), ("causal", "softcap(30)", "causal")]
 
 
-def variants(dtypes, lengths):
+def variants(dtypes, lengths, backward=False):
     """[(cell, plain cell)]: windows and score functions, head dim 128, 16 heads."""
     def cell(dtype, length, mask, score):
-        return Cell(dtype, 128, 128, length, 16, mask, score)
+        return Cell(dtype, 128, 128, length, 16, mask, score, backward)
     return [(cell(dtype, length, mask, score), cell(dtype, length, plain, "none"))
             for dtype, (mask, score, plain), length in itertools.product(dtypes, VARIANTS, lengths)]

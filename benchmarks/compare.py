@@ -11,6 +11,7 @@ heat. Times are taken as in peers.py (3 rounds of 12 back-to-back launches). The
   mla       head dims 192 and 128 (--mla-heads, --mla-seqs) beside torch's cuDNN
   variants  windows, ALiBi and soft-capped scores at d = 128 (--variant-seqs) beside torch's FlexAttention, and beside
             flashc's own plain kernel for each FLOP that the mask leaves
+  variants-backward  the gradients of the same
 
 --results PREFIX writes PREFIX-TABLE.csv and .md of each. --ratio-csv FILE adds a peer that is not on this machine to
 the grid or the backward, by its ratio to cuDNN where both were timed, as a column and a second geometric mean. --svg
@@ -27,7 +28,7 @@ import chart
 import contenders
 import tables
 
-TABLES = ("grid", "backward", "mla", "variants")
+TABLES = ("grid", "backward", "mla", "variants", "variants-backward")
 
 
 class Progress:
@@ -71,8 +72,8 @@ def plan(arguments):
         elif name == "mla":
             chosen[name] = [(cell, None) for cell in
                             cells.mla(dtypes, numbers(arguments.mla_heads), numbers(arguments.mla_seqs))]
-        elif name == "variants":
-            chosen[name] = cells.variants(dtypes, numbers(arguments.variant_seqs))
+        elif name in ("variants", "variants-backward"):
+            chosen[name] = cells.variants(dtypes, numbers(arguments.variant_seqs), name != "variants")
         else:
             raise tables.Error(f"--tables has '{name}', but there are {', '.join(TABLES)}")
     return chosen
@@ -132,7 +133,7 @@ def write(path, text):
 
 def report(name, results, title, arguments, ratios):
     """Print and write one table; its CSV lines."""
-    if name == "variants":
+    if name.startswith("variants"):
         text = tables.of_variants(results, title)
     else:
         text = tables.against_peers(results, title, "best" if name == "mla" else arguments.against,
@@ -209,7 +210,7 @@ def run(arguments):
     broken = False
     for name, pairs in planned.items():
         flashc = contenders.Flashc(arguments.bench, arguments.arch, arguments.tiles,
-                                   ["--backward"] if name == "backward" else [])
+                                   ["--backward"] if name.endswith("backward") else [])
         results = measure(pairs, peers[name], flashc, arguments.repeats, progress)
         progress.clear()
         for contender in (*peers[name], flashc):

@@ -204,7 +204,7 @@ class Flex(Peer):
         self.mode, self.cell, self.run = mode, None, None
 
     def prepare(self, cell):
-        """A function that launches the cell's compiled kernel."""
+        """A function that launches the cell's compiled kernel, or the gradients' by what autograd calls."""
         import torch
         from torch.nn.attention.flex_attention import create_block_mask, flex_attention
         torch._dynamo.reset()  # else it gives up after some recompilations
@@ -212,17 +212,28 @@ class Flex(Peer):
         mask = mask_mod(cell)
         block_mask = mask and create_block_mask(mask, None, None, cell.length, cell.length, device=DEVICE)
         score = score_mod(cell, DEVICE)
-        q, k, v = arrays(cell)
+        tensors = [tensor.requires_grad_(cell.backward) for tensor in arrays(cell)]
+
+        def forward():
+            return flex(*tensors, score_mod=score, block_mask=block_mask)
+
         start = time.monotonic()
-        flex(q, k, v, score_mod=score, block_mask=block_mask)
+        run = forward
+        output = forward()
+        if cell.backward:
+            gradient = torch.randn_like(output)
+
+            def run():
+                return torch.autograd.grad(output, tensors, gradient, retain_graph=True)
+            run()
         torch.cuda.synchronize()
         self.note(f"# {self.impl} {cell.name}: compiled in {time.monotonic() - start:.1f} s")
-        return lambda: flex(q, k, v, score_mod=score, block_mask=block_mask)
+        return run
 
     def time(self, cell):
         import torch
         import peers
-        with torch.no_grad():
+        with torch.set_grad_enabled(cell.backward):
             if cell != self.cell:
                 self.cell, self.run = cell, None  # a cell that fails is not compiled again
                 self.run = self.prepare(cell)

@@ -191,7 +191,8 @@ def of_variants(results, title):
                      *(f"{values[index]:.2f}" for values in columns.values())])
     heads = ["type", "d", "H", "mask", "score", "plain", "length", *peers, *ours, *(f"plain {impl}" for impl in ours),
              *columns]
-    lines = [title, "", "TFLOP/s, forward, of the FLOPs that the mask leaves; plain is flashc's kernel with the mask of "
+    direction = "backward" if results[0].cell.backward else "forward"
+    lines = [title, "", f"TFLOP/s, {direction}, of the FLOPs that the mask leaves; plain is flashc's kernel with the mask of "
              "that column and no score function, timed in turns with the variant. Ratios are of these speeds.", ""]
     groups = group_by(results, lambda r: f"{r.cell.dtype} {mask_name(r.cell)} {r.cell.score}")
     lines += [*table(heads, rows), "", *means("geometric mean (lowest)", groups, columns), *not_run(results)]

@@ -74,7 +74,8 @@ def main():
     run(options.strip, extension)
     copy(torch, os.path.join(output, "torch"), "tests", "examples",
          *(name for name in os.listdir(torch) if name.endswith((".cpp", ".h", ".sh", ".txt"))))
-    copy(os.path.join(options.source, "benchmarks"), os.path.join(output, "benchmarks"), "torch_gpt2.py", "torch_latency.py", "torch_train.py")
+    copy(os.path.join(options.source, "benchmarks"), os.path.join(output, "benchmarks"), "torch_bias.py", "torch_gpt2.py",
+         "torch_latency.py", "torch_train.py")
     shutil.copy(os.path.join(options.source, "scripts/torch-run.sh"), os.path.join(output, "run-torch.sh"))
     shutil.copy(os.path.join(options.source, "LICENSE"), output)
 

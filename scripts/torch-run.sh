@@ -11,10 +11,11 @@
 #     latency     what one call costs the host
 #     gpt2        a forward pass of GPT-2 medium at length 4096, in eager mode and as a CUDA graph
 #     compiled    the same in bf16, with each block through torch.compile
+#     bias        gradients with a learned bias beside FlexAttention
 #     train       300 steps of GPT-2 small with each attention: losses, time of a step, memory
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
-only=tests,examples,latency,gpt2,compiled,train results=
+only=tests,examples,latency,gpt2,compiled,bias,train results=
 for argument in "$@"; do
   case $argument in
     --only=*) only=${argument#--only=} ;;
@@ -24,8 +25,8 @@ for argument in "$@"; do
 done
 for part in ${only//,/ }; do
   case $part in
-    tests|examples|latency|gpt2|compiled|train) ;;
-    *) echo "run-torch.sh: --only has '$part', but there are tests, examples, latency, gpt2, compiled and train" >&2; exit 1 ;;
+    tests|examples|latency|gpt2|compiled|bias|train) ;;
+    *) echo "run-torch.sh: --only has '$part', but there are tests, examples, latency, gpt2, compiled, bias and train" >&2; exit 1 ;;
   esac
 done
 results=${results:-$here/results-torch}
@@ -106,6 +107,11 @@ fi
 if wants compiled; then
   echo "== GPT-2 medium, compiled"
   gpt2 gpt2-compiled --compile --dtypes=bf16 --attention=eager,FlashAttention-2,cuDNN,flashc
+fi
+if wants bias; then
+  echo "== learned bias"
+  timeout 300 "$python" "$here/benchmarks/torch_bias.py" --csv "$results/bias.csv" 2> "$results/bias.txt" |
+    tee "$results/bias.md" || { tail -n 5 "$results/bias.txt"; status=1; }
 fi
 if wants train; then
   echo "== GPT-2 small, trained"
