@@ -124,6 +124,13 @@ def Attn_BackwardOp : Attn_Op<"backward", [Pure, IsolatedFromAbove, AttrSizedOpe
   let results = (outs AnyRankedTensor:$queryGradient, AnyRankedTensor:$keyGradient, AnyRankedTensor:$valueGradient,
                       Variadic<AnyRankedTensor>:$captureGradients);
   let regions = (region MaxSizedRegion<1>:$score, MaxSizedRegion<1>:$scoreGradient);
+  let extraClassDeclaration = [{
+    /// Whether ds is dx: where the score function adds something to the score.
+    bool hasPlainScoreGradient();
+    /// Whether ds is dx times a factor that dx is no part of: always, unless
+    /// the gradient region was written by hand.
+    bool hasGradientFactor();
+  }];
   let hasCustomAssemblyFormat = 1;
   let hasVerifier = 1;
   let hasRegionVerifier = 1;

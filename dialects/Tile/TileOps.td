@@ -64,14 +64,16 @@ def Tile_ProgramOp : Tile_Op<"program", [Pure]> {
   let summary = "Which (batch, query head, query block) this run is for";
   let description = [{
     With `longest_first` the query blocks are handed out from the last to the first, so that under a causal mask the
-    long ones start first. The results are the block's own numbers in either case.
+    long ones start first. With `abreast(BYTES)` a block of several heads is handed out before the next block of the first: of as
+    many heads as a GPU's L2 holds, with so many bytes for each row. The results are the block's own numbers in any case.
     ```mlir
     %b, %h, %i = tile.program longest_first
+    %b2, %h2, %i2 = tile.program longest_first abreast(1024)
     ```
   }];
-  let arguments = (ins UnitAttr:$longest_first);
+  let arguments = (ins UnitAttr:$longest_first, OptionalAttr<ConfinedAttr<I64Attr, [IntPositive]>>:$abreast);
   let results = (outs Index:$batch, Index:$head, Index:$block);
-  let assemblyFormat = "(`longest_first` $longest_first^)? attr-dict";
+  let assemblyFormat = "(`longest_first` $longest_first^)? (`abreast` `(` $abreast^ `)`)? attr-dict";
 }
 
 def Tile_OwnRowsOp : Tile_Op<"own_rows", [Pure]> {
@@ -307,18 +309,26 @@ def Tile_ProbsGradientOp : Tile_Op<"probs_gradient", [Pure, AllTypesMatch<["prob
   let hasVerifier = 1;
 }
 
-def Tile_AccumulateOp : Tile_Op<"accumulate", [MemoryEffects<[MemRead, MemWrite]>]> {
+def Tile_AccumulateOp : Tile_Op<"accumulate", [MemoryEffects<[MemRead, MemWrite]>, AttrSizedOperandSegments]> {
   let summary = "Add a tile to rows of one head of a global tensor of f32";
   let description = [{
     `view[batch, head, row + r, c] += tile[r, c]`; rows at or past dim 2 of the view and columns past its head dim are left alone. Other
     programs may add to the same rows. With `ordered` those of one batch and head do so in ascending order of their blocks,
     so that the sum is the same bits in each run; else in any order, each addition by itself whole (atomic).
+
+    Programs that run side by side keep an order by `turns`, numbers for rows that are 0 before the first of them. The order is then
+    that in which they start, from the last block on, and `follows` says whether the block behind this one adds to these rows
+    too. Blocks that add to the same rows are a run without a gap.
     ```mlir
     tile.accumulate %dq, %view[%b, %h, %row] ordered : tensor<128x64xf32>, memref<?x?x?x64xf32, strided<[?, ?, ?, 1], offset: ?>>
+    tile.accumulate %dq, %view[%b, %h, %row] ordered turns(%turns : memref<?x?x?xi32, strided<[?, ?, 1], offset: ?>>) follows(%before)
+        : tensor<128x64xf32>, memref<?x?x?x64xf32, strided<[?, ?, ?, 1], offset: ?>>
     ```
   }];
-  let arguments = (ins Tile_ScoreBlock:$tile, MemRefRankOf<[F32], [4]>:$view, Index:$batch, Index:$head, Index:$row, UnitAttr:$ordered);
-  let assemblyFormat = [{ $tile `,` $view `[` $batch `,` $head `,` $row `]` (`ordered` $ordered^)? attr-dict `:` type($tile) `,` type($view) }];
+  let arguments = (ins Tile_ScoreBlock:$tile, MemRefRankOf<[F32], [4]>:$view, Index:$batch, Index:$head, Index:$row, UnitAttr:$ordered,
+                       Optional<MemRefRankOf<[I32], [3]>>:$turns, Optional<I1>:$follows);
+  let assemblyFormat = [{ $tile `,` $view `[` $batch `,` $head `,` $row `]` (`ordered` $ordered^)? (`turns` `(` $turns^ `:` type($turns) `)`)?
+                          (`follows` `(` $follows^ `)`)? attr-dict `:` type($tile) `,` type($view) }];
   let hasVerifier = 1;
 }
 

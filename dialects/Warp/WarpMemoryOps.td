@@ -38,6 +38,19 @@ def Warp_LoadSumsOp : Warp_Op<"load_sums", [MemoryEffects<[MemRead]>]> {
   let hasVerifier = 1;
 }
 
+def Warp_StoreSumsOp : Warp_Op<"store_sums", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "Write a fragment to 64 rows of sums in packed order in global memory";
+  let description = [{
+    Memory is in the order of `warp.send_sums`, in whole blocks of 64 rows, and the fragment is one of these on four warps.
+    ```mlir
+    warp.store_sums %sum to %sums[%b, %h, %row] : !warp.fragment<64x64xf32>, memref<?x?x?x64xf32, strided<[?, ?, ?, 1], offset: ?>>
+    ```
+  }];
+  let arguments = (ins Warp_FragmentType:$fragment, Warp_View:$view, Index:$batch, Index:$head, Index:$row);
+  let assemblyFormat = [{ $fragment `to` $view `[` $batch `,` $head `,` $row `]` attr-dict `:` qualified(type($fragment)) `,` qualified(type($view)) }];
+  let hasVerifier = 1;
+}
+
 def Warp_AddSumsOp : Warp_Op<"add_sums", [MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "Add a fragment to rows of f32 in global memory; rows and columns outside the view are left alone";
   let description = [{

@@ -86,6 +86,7 @@ def Warp_StagingType : Warp_Type<"Staging", "staging"> {
 
 def Warp_View : MemRefRankOf<[F16, BF16, F32], [4]>;
 def Warp_RowView : MemRefRankOf<[F32], [3]>;
+def Warp_TurnsView : MemRefRankOf<[I32], [3]>;
 
 def Warp_KernelOp : Warp_Op<"kernel", [IsolatedFromAbove, FunctionOpInterface, Symbol]> {
   let summary = "A kernel as one thread block runs it";
@@ -141,9 +142,9 @@ def Warp_ProgramOp : Warp_Op<"program", [Pure]> {
     %b, %h, %i = warp.program longest_first
     ```
   }];
-  let arguments = (ins UnitAttr:$longest_first);
+  let arguments = (ins UnitAttr:$longest_first, OptionalAttr<ConfinedAttr<I64Attr, [IntPositive]>>:$abreast);
   let results = (outs Index:$batch, Index:$head, Index:$block);
-  let assemblyFormat = "(`longest_first` $longest_first^)? attr-dict";
+  let assemblyFormat = "(`longest_first` $longest_first^)? (`abreast` `(` $abreast^ `)`)? attr-dict";
 }
 
 def Warp_AllocOp : Warp_Op<"alloc", [MemoryEffects<[MemAlloc]>]> {

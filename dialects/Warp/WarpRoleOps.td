@@ -358,12 +358,39 @@ def Warp_StageSumsOp : Warp_Op<"stage_sums", [MemoryEffects<[MemRead, MemWrite]>
   let hasVerifier = 1;
 }
 
+def Warp_BeginSumsOp : Warp_Op<"begin_sums", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "Wait for this block's turn to add to sums of a pair of blocks";
+  let description = [{
+    Reducer only, in front of the first `warp.send_sums` to the pair's rows, of which `row` is the first. Blocks have their turns
+    from the last one on. `turns` has a number for each row, of which a warp uses that of the first of its own 16: that of the block whose
+    turn was last, plus 1. If `follows`, that of the block behind this one is waited for, which has number `number`.
+    ```mlir
+    warp.begin_sums %turns[%b, %h, %row] number(%n) follows(%some) : memref<?x?x?xi32, strided<[?, ?, 1], offset: ?>>
+    ```
+  }];
+  let arguments = (ins Warp_TurnsView:$turns, Index:$batch, Index:$head, Index:$row, Index:$number, I1:$follows);
+  let assemblyFormat = [{ $turns `[` $batch `,` $head `,` $row `]` `number` `(` $number `)` `follows` `(` $follows `)` attr-dict
+                          `:` qualified(type($turns)) }];
+}
+
+def Warp_EndSumsOp : Warp_Op<"end_sums", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "End this block's turn to add to sums of a pair of blocks";
+  let description = [{
+    Reducer only, behind all `warp.send_sums` to the pair's rows, whose additions it waits for.
+    ```mlir
+    warp.end_sums %turns[%b, %h, %row] number(%n) : memref<?x?x?xi32, strided<[?, ?, 1], offset: ?>>
+    ```
+  }];
+  let arguments = (ins Warp_TurnsView:$turns, Index:$batch, Index:$head, Index:$row, Index:$number);
+  let assemblyFormat = [{ $turns `[` $batch `,` $head `,` $row `]` `number` `(` $number `)` attr-dict `:` qualified(type($turns)) }];
+}
+
 def Warp_SendSumsOp : Warp_Op<"send_sums", [MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "Start the additions of a staged tile to sums in global memory (reducing bulk copies)";
   let description = [{
     Reducer only. The tile is `columns` wide and 64 rows from `row` on, of which `row` is a multiple. The view's memory is in packed order: for each 64
     rows of D columns, for each 16 rows, for each 8 columns, four elements of each lane as a fragment has them, so that a warp's
-    part is one run of bytes. Other blocks may add to the same place: each addition by itself is whole, in any order.
+    part is one run of bytes, and dense. Other blocks may add to the same place: each addition by itself is whole, in any order.
     ```mlir
     warp.send_sums %room slot(0) to %sums[%b, %h, %row] columns(0, 64) : !warp.staging<64x64xf32, depth = 2>, memref<?x?x?x128xf32, strided<[?, ?, ?, 1], offset: ?>>
     ```

@@ -19,6 +19,9 @@ constexpr int64_t kKeys = 64 * kGroups;
 /// Registers of the groups that own keys, and of the one that owns dQ, which
 /// with these makes 64 columns of it at a time.
 constexpr int64_t kKeyRegisters = 216, kReducerRegisters = 72;
+/// The same where there is a score function; the sums then leave 32 columns at
+/// a time.
+constexpr int64_t kScoreKeyRegisters = 224, kNarrowReducerRegisters = 56;
 /// Slots of Q's and dO's rings: with two, loads that the third group starts
 /// beside its products come late.
 constexpr int64_t kStages = 3;
@@ -27,20 +30,24 @@ constexpr int64_t kScoreSlots = 2, kSumSlots = 2;
 constexpr int64_t kSumBytes = 64 * 64 * 4;
 constexpr int64_t kBarrierBytes = 256;
 constexpr int64_t kSegment = 64;
+/// Of a thread's registers sums of dK and dV take a head dim's number.
+constexpr int64_t kMostColumns = 128;
 } // namespace
 
 std::optional<Schedule> chooseBackwardRoles(const ScheduleRequest &request,
                                             const TargetInfo &target) {
   int64_t d = request.headDim;
   bool aligned = request.alignment == 0 || request.alignment == 16;
-  bool isDim = d == 64 || d == 96 || d == 128;
+  bool isDim = d % kTileColumnStep == 0 && d <= kMostColumns;
   if (!target.hasRoles || !aligned || !isDim || request.valueHeadDim != d ||
-      request.element == ElementKind::F32 || request.hasScore ||
-      request.isDeterministic || request.hasKeyLengths)
+      request.element == ElementKind::F32 || !request.hasFactor ||
+      request.sumsCaptures || (request.isDeterministic && !request.isConvex))
     return std::nullopt;
   Schedule s;
-  // Sums of dK and dV take d registers of a thread, a pair's tiles the rest.
-  s.q = d == 64 ? 128 : 64;
+  // A pair's tiles take what the sums of dK and dV leave. What a score function
+  // needs of its own does not fit beside the longer ones.
+  bool isLong = d <= kSegment && (!request.hasScore || request.isDistance);
+  s.q = isLong ? 128 : 64;
   s.kv = kKeys;
   s.stages = request.stages ? request.stages : kStages;
   s.warps = 4 * kGroups;
@@ -56,11 +63,13 @@ std::optional<Schedule> chooseBackwardRoles(const ScheduleRequest &request,
                   kBarrierBytes;
   if (s.sharedBytes > s.sram)
     return std::nullopt;
-  s.registersEstimate = kKeyRegisters;
   RoleChoices roles;
   roles.groups = kGroups;
-  roles.producerRegisters = kReducerRegisters;
-  roles.consumerRegisters = kKeyRegisters;
+  roles.producerRegisters =
+      request.hasScore ? kNarrowReducerRegisters : kReducerRegisters;
+  roles.consumerRegisters =
+      request.hasScore ? kScoreKeyRegisters : kKeyRegisters;
+  s.registersEstimate = roles.consumerRegisters;
   roles.rescale = RescaleKind::Always;
   s.roles = roles;
   return s;
@@ -73,9 +82,12 @@ llvm::Error checkBackwardRoles(const ScheduleRequest &asked, const Schedule &s,
   std::optional<Schedule> most = chooseBackwardRoles(request, target);
   if (!most)
     return makeError(
-        "gradients by warps with roles are for head dims 64, 96 and 128, of K "
-        "and V alike, in f16 or bf16, without a score function, key lengths or "
-        "a fixed order of sums, on sm_90a; this is head dims {} and {} on {} "
+        "gradients by warps with roles are for head dims that are multiples of "
+        "16 up to 128, of K and V alike, in f16 or bf16, with a score function "
+        "whose gradient is "
+        "a product and adds to no captured tensor but by query and key, in a "
+        "fixed order only under a mask without gaps, on sm_90a; this is head "
+        "dims {} and {} on {} "
         "with {} stages: leave the schedule to be chosen",
         request.headDim, request.valueHeadDim, target.arch, s.stages);
   if (s.q != most->q || s.kv != most->kv || s.warps != most->warps ||

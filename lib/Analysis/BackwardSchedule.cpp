@@ -201,6 +201,8 @@ llvm::Expected<Schedule> BackwardSpace::choose() const {
 } // namespace
 
 int64_t getBackwardColumns(int64_t dim, const Schedule &schedule) {
+  if (schedule.roles) // each warp has rows of its own
+    return llvm::alignTo(dim, kTileColumnStep);
   int64_t parts =
       std::max(partsOf(schedule.q, schedule), partsOf(schedule.kv, schedule));
   return llvm::alignTo(dim, kTileColumnStep * parts);

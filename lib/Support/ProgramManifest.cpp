@@ -16,17 +16,39 @@ namespace json = llvm::json;
 
 static constexpr llvm::StringLiteral kFormat("flashc-program-1");
 
+/// "N" or "N unless queries D keys E", and " one F" for other dimensions.
+static std::optional<int64_t> sizeOfCapture(llvm::StringRef words,
+                                            const ProgramSizes &sizes) {
+  uint64_t number = 0, queries = 0, keys = 0, one = 0;
+  if (words.consumeInteger(10, number) || number >= sizes.captures.size())
+    return std::nullopt;
+  if (words.empty())
+    return sizes.captures[number];
+  if (!words.consume_front(" unless queries ") ||
+      words.consumeInteger(10, queries) || !words.consume_front(" keys ") ||
+      words.consumeInteger(10, keys) || number >= sizes.captureShapes.size())
+    return std::nullopt;
+  llvm::ArrayRef<int64_t> shape = sizes.captureShapes[number];
+  if (queries >= shape.size() || keys >= shape.size())
+    return std::nullopt;
+  bool isExact = shape[queries] == sizes.queries && shape[keys] == sizes.keys;
+  while (words.consume_front(" one ")) {
+    if (words.consumeInteger(10, one) || one >= shape.size())
+      return std::nullopt;
+    isExact &= shape[one] == 1;
+  }
+  if (!words.empty())
+    return std::nullopt;
+  return isExact ? 0 : sizes.captures[number];
+}
+
 static std::optional<int64_t> sizeOf(llvm::StringRef word,
                                      const ProgramSizes &sizes) {
   int64_t number = 0;
   if (!word.getAsInteger(10, number))
     return number;
-  if (word.consume_front("capture ")) {
-    if (word.getAsInteger(10, number) || number < 0 ||
-        number >= int64_t(sizes.captures.size()))
-      return std::nullopt;
-    return sizes.captures[number];
-  }
+  if (word.consume_front("capture "))
+    return sizeOfCapture(word, sizes);
   if (word.consume_front("queries up to ")) {
     if (word.getAsInteger(10, number) || number < 1)
       return std::nullopt;
@@ -53,8 +75,9 @@ flashc::workspaceSizes(const Workspace &workspace, const ProgramSizes &sizes) {
     if (!size)
       return makeError("workspace '{}' has the size '{}', but sizes are batch, "
                        "heads, kv_heads, queries, queries up to N, keys, "
-                       "capture N with N below {}, or a number; correct the "
-                       "manifest",
+                       "capture N with N below {}, capture N unless queries D "
+                       "keys E one F with dimensions of it, or a number; "
+                       "correct the manifest",
                        workspace.name, word, sizes.captures.size());
     result.push_back(*size);
   }
@@ -149,6 +172,7 @@ llvm::Expected<ProgramSizes> flashc::problemSizes(
     if (!count)
       return count.takeError();
     sizes.captures.push_back(*count);
+    sizes.captureShapes.emplace_back(shape->begin(), shape->end());
   }
   if (sizes.kvHeads == 0 ? sizes.heads != 0 : sizes.heads % sizes.kvHeads != 0)
     return makeError("{} query heads cannot share {} key heads; make the first "

@@ -58,6 +58,10 @@ TEST_CASE("compile: backwards with roles, as PTX") {
   compileAll(roleCases(), "sm_90a");
 }
 
+TEST_CASE("compile: backwards with roles of other forms, as PTX") {
+  compileAll(roleVariantCases(), "sm_90a");
+}
+
 TEST_CASE("compile: every program of the backward's sweep and cases", "[.]") {
   std::vector<GradientCase> tests =
       draws(0, 96, {.kernels = 96, .maxWork = 1'000'000});

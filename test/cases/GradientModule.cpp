@@ -77,19 +77,38 @@ CompiledGradients test::compileGradients(const GradientCase &test,
 }
 
 /// As flashc prints it for sm_90a.
-static std::string roleSchedule(int64_t headDim) {
+static std::string roleSchedule(int64_t headDim, bool hasScore = false,
+                                bool isDistance = false) {
   return fmt::format(
       "#tile.schedule<q = {}, kv = 128, stages = 3, warps = 8, q_in_registers "
-      "= false, sram = 232448, roles = <groups = 2, producer = 72, consumer = "
-      "216, overlap = true, turns = false, rescale = always, apart = false, "
+      "= false, sram = 232448, roles = <groups = 2, producer = {}, consumer = "
+      "{}, overlap = true, turns = false, rescale = always, apart = false, "
       "ahead = false, skip = false>>",
-      headDim == 64 ? 128 : 64);
+      headDim <= 64 && (!hasScore || isDistance) ? 128 : 64, hasScore ? 56 : 72,
+      hasScore ? 224 : 216);
 }
 
+namespace {
+struct Shape {
+  int64_t batch, heads, kvHeads, sq, sk;
+};
+
+AttentionProblem normalProblem(Element element, int64_t dim, const Shape &shape,
+                               const MaskExpr &mask, Random &random) {
+  AttentionProblem p;
+  p.mask = mask;
+  p.scale = 1 / std::sqrt(double(dim));
+  p.q = HostTensor::dense(element, {shape.batch, shape.heads, shape.sq, dim},
+                          p.layout);
+  p.k = p.v = HostTensor::dense(
+      element, {shape.batch, shape.kvHeads, shape.sk, dim}, p.layout);
+  for (HostTensor *t : {&p.q, &p.k, &p.v})
+    fillNormal(*t, random);
+  return p;
+}
+} // namespace
+
 std::vector<GradientCase> test::roleCases() {
-  struct Shape {
-    int64_t batch, heads, kvHeads, sq, sk;
-  };
   // Ends inside of blocks, fewer keys or queries than a block, query heads that
   // share keys, rows without a key where the mask is causal, no row.
   constexpr Shape shapes[] = {{1, 2, 2, 256, 256}, {1, 1, 1, 300, 200},
@@ -104,21 +123,98 @@ std::vector<GradientCase> test::roleCases() {
     for (Element element : {Element::F16, Element::BF16})
       for (const MaskExpr &mask : masks)
         for (const Shape &shape : shapes) {
-          AttentionProblem p;
-          p.mask = mask;
-          p.scale = 1 / std::sqrt(double(dim));
-          p.q = HostTensor::dense(
-              element, {shape.batch, shape.heads, shape.sq, dim}, p.layout);
-          p.k = p.v = HostTensor::dense(
-              element, {shape.batch, shape.kvHeads, shape.sk, dim}, p.layout);
-          for (HostTensor *t : {&p.q, &p.k, &p.v})
-            fillNormal(*t, random);
+          AttentionProblem p = normalProblem(element, dim, shape, mask, random);
           GradientCase test;
           test.name = "roles: " + p.describe();
           test.problem = gradientOf(std::move(p), random);
           test.schedule = roleSchedule(dim);
           cases.push_back(std::move(test));
         }
+  return cases;
+}
+
+namespace {
+/// Kernels with roles of one head dim and type: score functions, key lengths,
+/// and sums in order.
+class RoleVariants {
+public:
+  RoleVariants(int64_t dim, Element element, Random &random)
+      : dim(dim), element(element), random(random) {}
+
+  void addScores(std::vector<GradientCase> &cases) {
+    for (int kind = 0; kind < kScoreKinds; ++kind) {
+      // Gradients of other captures are summed up elsewhere.
+      bool isGathered = ScoreKind(kind) <= ScoreKind::HeadBias;
+      MaskExpr mask = kind % 2 ? MaskExpr::none() : MaskExpr::causal();
+      AttentionProblem p =
+          normalProblem(element, dim, {2, 4, 2, 170, 290}, mask, random);
+      addScoreFunction(p, ScoreKind(kind), random, /*staticHeads=*/false);
+      GradientCase test =
+          make(std::move(p), ScoreKind(kind) == ScoreKind::Slopes);
+      if (!isGathered)
+        test.problem.gradients.clear();
+      cases.push_back(std::move(test));
+    }
+  }
+
+  void addKeyLengths(std::vector<GradientCase> &cases) {
+    for (const MaskExpr &mask : {MaskExpr::none(), MaskExpr::causal()}) {
+      AttentionProblem p =
+          normalProblem(element, dim, {4, 2, 1, 200, 300}, mask, random);
+      p.kvLengths = {300, 129, 0, 57};
+      cases.push_back(make(std::move(p)));
+    }
+  }
+
+  void addPlain(std::vector<GradientCase> &cases) {
+    for (const Shape &shape : {Shape{2, 4, 2, 170, 290}, {1, 1, 1, 300, 200}})
+      cases.push_back(make(normalProblem(element, dim, shape,
+                                         MaskExpr::window(100, 50), random)));
+  }
+
+  void addOrdered(std::vector<GradientCase> &cases) {
+    for (const Shape &shape :
+         {Shape{2, 4, 2, 400, 700}, {1, 2, 2, 700, 400}, {1, 1, 1, 1, 1}})
+      for (const MaskExpr &mask :
+           {MaskExpr::none(), MaskExpr::causal(), MaskExpr::window(100, 50)}) {
+        AttentionProblem p = normalProblem(element, dim, shape, mask, random);
+        GradientCase test = make(std::move(p));
+        test.problem.deterministic = true;
+        cases.push_back(std::move(test));
+      }
+  }
+
+private:
+  GradientCase make(AttentionProblem p, bool isDistance = false) {
+    GradientCase test;
+    test.name = "roles: " + p.describe();
+    test.schedule = roleSchedule(dim, bool(p.score), isDistance);
+    test.problem = gradientOf(std::move(p), random);
+    return test;
+  }
+
+  int64_t dim;
+  Element element;
+  Random &random;
+};
+} // namespace
+
+std::vector<GradientCase> test::roleVariantCases() {
+  std::vector<GradientCase> cases;
+  Random random(23);
+  constexpr std::pair<int64_t, Element> kinds[] = {{64, Element::F16},
+                                                   {96, Element::BF16},
+                                                   {128, Element::F16},
+                                                   {128, Element::BF16}};
+  for (auto [dim, element] : kinds) {
+    RoleVariants variants(dim, element, random);
+    variants.addScores(cases);
+    variants.addKeyLengths(cases);
+    variants.addOrdered(cases);
+  }
+  for (int64_t dim : {16, 32, 48, 80, 112})
+    RoleVariants(dim, dim % 32 ? Element::F16 : Element::BF16, random)
+        .addPlain(cases);
   return cases;
 }
 

@@ -20,6 +20,10 @@ CompileOptions optionsOf(const reference::GradientCase &test);
 /// heads of each head dim that has that form.
 std::vector<reference::GradientCase> roleCases();
 
+/// The same with score functions, with a number of keys for each batch, with
+/// sums in a fixed order, and of other head dims.
+std::vector<reference::GradientCase> roleVariantCases();
+
 /// The numerical cases that have that form, of the kinds that are about what is
 /// masked, empty or far from zero.
 std::vector<reference::GradientCase> roleNumericalCases();

@@ -118,12 +118,8 @@ GradientCase repeated(int64_t dim, int64_t kvHeads, bool deterministic) {
 }
 } // namespace
 
-TEST_CASE("GPU backward, deterministic: 200 runs are the same bits",
-          "[backward]") {
-  std::unique_ptr<GpuHarness> gpu = GpuHarness::open();
-  if (!gpu)
-    FLASHC_SKIP("no GPU");
-  GpuGradients gradients(gpu->device(), "sm_80");
+static void checkDeterministic(const Device &device, const char *arch) {
+  GpuGradients gradients(device, arch);
   GradientJudge judge;
   std::vector<GradientCase> tests;
   for (int64_t dim : {64, 128, 256})
@@ -143,6 +139,22 @@ TEST_CASE("GPU backward, deterministic: 200 runs are the same bits",
     }
 }
 
+TEST_CASE("GPU backward, deterministic: 200 runs are the same bits",
+          "[backward]") {
+  std::unique_ptr<GpuHarness> gpu = GpuHarness::open();
+  if (!gpu)
+    FLASHC_SKIP("no GPU");
+  checkDeterministic(gpu->device(), "sm_80");
+}
+
+TEST_CASE("GPU backward with roles, deterministic: 200 runs are the same bits",
+          "[backward][backward-roles]") {
+  std::unique_ptr<GpuHarness> gpu = openHopper();
+  if (!gpu)
+    FLASHC_SKIP("no GPU of sm_90");
+  checkDeterministic(gpu->device(), "sm_90a");
+}
+
 TEST_CASE("GPU backward sweep: 64 draws as sm_90a PTX",
           "[backward][backward-roles]") {
   if (!openHopper())
@@ -154,6 +166,14 @@ TEST_CASE("GPU backward with roles", "[backward][backward-roles]") {
   if (!openHopper())
     FLASHC_SKIP("no GPU of sm_90");
   check("sm_90a", roleCases());
+}
+
+TEST_CASE(
+    "GPU backward with roles: score functions, key lengths, sums in order",
+    "[backward][backward-roles]") {
+  if (!openHopper())
+    FLASHC_SKIP("no GPU of sm_90");
+  check("sm_90a", roleVariantCases());
 }
 
 // dK and dV are sums of one block each: the same bits in any mode.

@@ -36,6 +36,13 @@ struct ScheduleRequest {
   /// Whether gradients are computed, and if so the same bits in every run.
   bool isBackward = false;
   bool isDeterministic = false;
+  /// Whether the visible pairs are one convex set, so that the key blocks which
+  /// some query block sees are a run without a gap.
+  bool isConvex = true;
+  /// Of gradients with a score function: whether a score's is the new score's
+  /// times a factor, and whether some capture's is summed up beside dK and dV.
+  bool hasFactor = true;
+  bool sumsCaptures = false;
   /// Whether each batch has its own number of keys.
   bool hasKeyLengths = false;
   /// The keys that row i sees, i - left to i + right, where the mask is a band;

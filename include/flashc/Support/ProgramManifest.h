@@ -17,7 +17,10 @@ struct Workspace {
   std::string elementType;
   /// Each size: "batch", "heads", "kv_heads", "queries", "keys", "queries up to
   /// N" (to a multiple of N, at least N), "capture N" (the number of elements
-  /// of captured tensor N), or a number.
+  /// of captured tensor N), "capture N unless queries D keys E one F" (the
+  /// same, but 0 where its dimensions D and E have the sizes of queries and
+  /// keys and F, of which there may be none or several, has size 1), or a
+  /// number.
   std::vector<std::string> sizes;
   /// Holds zeros before the first kernel runs.
   bool zeroed = false;
@@ -55,8 +58,9 @@ struct ProgramKernel {
 /// The sizes of one problem.
 struct ProgramSizes {
   int64_t batch = 0, heads = 0, kvHeads = 0, queries = 0, keys = 0;
-  /// Elements of each captured tensor.
+  /// Elements of each captured tensor, and its shape.
   std::vector<int64_t> captures;
+  std::vector<std::vector<int64_t>> captureShapes;
 };
 
 /// The gradients of attention: kernels that run one after the other. The arrays

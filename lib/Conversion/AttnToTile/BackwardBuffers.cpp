@@ -94,21 +94,28 @@ BufferList::BufferList(func::FuncOp func, attn::BackwardOp op,
     addWorkspace("lse_rows", rows, {"batch", "heads", queries}, /*marks=*/{});
     addWorkspace("dk_rows", rows, {"batch", "kv_heads", "keys"}, /*marks=*/{});
   }
+  if (isPacked && op.getDeterministic())
+    addWorkspace("dq_turns",
+                 RankedTensorType::get({any, any, any},
+                                       IntegerType::get(op.getContext(), 32)),
+                 {"batch", "heads", queries}, {kZeroed});
   int64_t headDim = op.getHeadDim();
-  // A kernel with roles adds in an order of its own.
-  SmallVector<StringRef> marks = {kZeroed};
-  marks.push_back(isPacked ? kPacked : kFragmentOrder);
+  // A kernel with roles adds in an order of its own, to what NAME_delta clears.
+  SmallVector<StringRef> marks = {kPacked};
+  if (!isPacked)
+    marks = {kZeroed, kFragmentOrder};
   addWorkspace("dq_sum", RankedTensorType::get({any, any, any, headDim}, f32),
                {"batch", "heads", queries, std::to_string(headDim)}, marks);
 }
 
-void BufferList::addSums(int64_t capture, bool forEachHead) {
+void BufferList::addSums(int64_t capture, bool forEachHead,
+                         std::string elements) {
   int64_t any = ShapedType::kDynamic;
   Builder b(list.front().second.type.getContext());
   addWorkspace(sumOf(capture),
                RankedTensorType::get({any, any, any}, b.getF32Type()),
                {forEachHead ? "batch" : "1", forEachHead ? "kv_heads" : "1",
-                "capture " + std::to_string(capture)},
+                std::move(elements)},
                {kZeroed});
 }
 } // namespace flashc

@@ -49,10 +49,10 @@ void BackwardKernel::setPlain(bool isPlain) {
 }
 
 void BackwardKernel::setSingleStage() {
-  schedule = tile::ScheduleAttr::get(
-      b.getContext(), whole.getQ(), whole.getKv(), /*stages=*/1,
-      whole.getWarps(), whole.getQInRegisters(), whole.getSram(),
-      whole.getWarpRows(), /*roles=*/tile::RolesAttr());
+  schedule = tile::ScheduleAttr::get(b.getContext(), q, kv, /*stages=*/1,
+                                     whole.getWarps(), whole.getQInRegisters(),
+                                     whole.getSram(), whole.getWarpRows(),
+                                     /*roles=*/tile::RolesAttr());
 }
 
 void BackwardKernel::setQueryForm(bool isQueryForm) {
@@ -119,7 +119,9 @@ void BackwardKernel::begin(StringRef name, ArrayRef<std::string> arguments,
                     SmallVector<Location>(types.size(), op.getLoc()));
   for (auto [argument, value] : llvm::zip_equal(all, entry->getArguments()))
     views[argument] = value;
-  auto program = tile::ProgramOp::create(b, /*longest_first=*/false);
+  auto program = tile::ProgramOp::create(
+      b, /*longest_first=*/takesTurns,
+      takesTurns ? b.getI64IntegerAttr(getTurnBytes()) : IntegerAttr());
   batch = program.getBatch();
   head = program.getHead();
   block = program.getBlock();
@@ -141,6 +143,11 @@ void BackwardKernel::end() {
   views.clear();
   cloner.reset();
   sq = sk = keyLength = limit = Value();
+}
+
+/// Bytes that the blocks of a head share for each row: of Q, dO and dQ's sum.
+int64_t BackwardKernel::getTurnBytes() const {
+  return 2 * (headDim + valueDim) + 4 * headDim;
 }
 
 Value BackwardKernel::blocksOf(Value size, int64_t rows) {
@@ -228,19 +235,38 @@ Value BackwardKernel::loadValues(StringRef name, Value batch, Value head,
   return load(view(name), batch, head, row, {1, q});
 }
 
-/// score(scale * s) for each element.
-Value BackwardKernel::buildScoreFunction(Value scores,
-                                         const QueryBlock &queries,
-                                         Value firstKey) {
+/// Whether a score's gradient is made of the new score's by one factor, which
+/// is computed with the new score: a kernel with roles does not keep scores.
+bool BackwardKernel::hasFactors() {
+  return isPadded() && op.hasScore() && !op.hasPlainScoreGradient();
+}
+
+/// score(scale * s) for each element and, if there are such, its derivative.
+void BackwardKernel::buildScoreFunction(Pair &pair, const QueryBlock &queries,
+                                        Value firstKey) {
+  SmallVector<Type> types(hasFactors() ? 2 : 1, pair.scores.getType());
   auto body = [&](ValueRange x) {
     Value scale = tile::buildF32(b, float(op.getScaleValue()));
     Value score = arith::MulFOp::create(b, x[0], scale);
     auto [query, key] = coordinates(x[1], x[2]);
-    Value scalars[] = {score, queries.batch, queries.head, query, key};
-    return SmallVector<Value>{cloner->clone(op.getScore().front(), scalars)};
+    SmallVector<Value> scalars = {score, queries.batch, queries.head, query,
+                                  key};
+    SmallVector<Value> results = {
+        cloner->clone(op.getScore().front(), scalars)};
+    if (types.size() > 1) {
+      scalars.push_back(tile::buildF32(b, 1.0f));
+      SmallVector<Addition> additions;
+      results.push_back(
+          cloner->clone(op.getScoreGradient().front(), scalars, &additions));
+    }
+    return results;
   };
   auto [first, second] = coordinates(queries.firstRow, firstKey);
-  return tile::buildMap(b, scores.getType(), scores, {first, second}, body)[0];
+  ResultRange results =
+      tile::buildMap(b, types, pair.scores, {first, second}, body);
+  pair.newScores = results[0];
+  if (types.size() > 1)
+    pair.factors = results[1];
 }
 
 /// The gradient region on each element. Where p is 0 so are its results: a
@@ -248,10 +274,11 @@ Value BackwardKernel::buildScoreFunction(Value scores,
 void BackwardKernel::buildScoreGradient(Pair &pair, const QueryBlock &queries,
                                         Value firstKey) {
   Block &region = op.getScoreGradient().front();
-  // The query form is for dQ alone.
-  size_t count = rowsAreQueries
-                     ? 0
-                     : llvm::range_size(region.getOps<attn::AddGradientOp>());
+  size_t count = wantsAdditions
+                     ? llvm::range_size(region.getOps<attn::AddGradientOp>())
+                     : 0;
+  if (count == 0 && op.hasPlainScoreGradient())
+    return;
   SmallVector<Type> types(1 + count, pair.scores.getType());
   auto body = [&](ValueRange x) {
     Value scale = tile::buildF32(b, float(op.getScaleValue()));
@@ -289,17 +316,17 @@ Pair BackwardKernel::buildPair(const QueryBlock &queries,
                                /*transpose_b=*/true, /*guarded=*/false);
   };
   pair.scores = product(keys.key, queries.query);
-  Value scores = pair.scores;
+  pair.newScores = pair.scores;
   if (op.hasScore())
-    scores = buildScoreFunction(scores, queries, keys.firstKey);
+    buildScoreFunction(pair, queries, keys.firstKey);
   SmallVector<Attribute> setAttrs =
       llvm::map_to_vector(sets, [](IntegerSet set) -> Attribute {
         return IntegerSetAttr::get(set);
       });
-  scores = tile::MaskOp::create(b, scores.getType(), scores, queries.firstRow,
-                                keys.firstKey, ValueRange{sq, keyLength},
-                                b.getArrayAttr(setAttrs),
-                                /*transposed=*/!rowsAreQueries);
+  Value scores = tile::MaskOp::create(
+      b, pair.scores.getType(), pair.newScores, queries.firstRow, keys.firstKey,
+      ValueRange{sq, keyLength}, b.getArrayAttr(setAttrs),
+      /*transposed=*/!rowsAreQueries);
   float scale = op.hasScore() ? 1.0f : float(op.getScaleValue());
   pair.probs = tile::ProbsOp::create(
       b, scores.getType(), scores, queries.lse,
@@ -312,7 +339,13 @@ Pair BackwardKernel::buildPair(const QueryBlock &queries,
   Value gradient = product(keys.value, queries.outputGradient);
   pair.scoreGradient = tile::ProbsGradientOp::create(
       b, scores.getType(), pair.probs, gradient, delta, /*guarded=*/true);
-  if (op.hasScore())
+  if (pair.factors)
+    pair.scoreGradient = tile::buildMap(
+        b, scores.getType(), {pair.scoreGradient, pair.factors}, {},
+        [&](ValueRange x) {
+          return SmallVector<Value>{arith::MulFOp::create(b, x[0], x[1])};
+        })[0];
+  else if (op.hasScore())
     buildScoreGradient(pair, queries, keys.firstKey);
   return pair;
 }

@@ -30,12 +30,16 @@ struct Buffer {
 /// argument carries the name as `tile.argument`; a workspace its sizes as
 /// `tile.workspace`, each "batch", "heads", "kv_heads", "queries", "keys",
 /// "queries up to N" (to a multiple of N), "capture N" (elements of that
-/// captured tensor) or a number, and `tile.zeroed` if it holds zeros before the
-/// first kernel. A GPU's kernels may keep it in an order of their own: with
-/// `tile.fragment_order` that of fragments (as `warp.load_sums` has it), with
-/// `tile.packed` that of warp.send_sums, inside each 64 rows. Workspaces:
+/// captured tensor), "capture N unless queries D keys E one F" (0 where its
+/// dimensions D and E are those and F is 1) or a number, and `tile.zeroed` if
+/// it holds zeros before the first kernel. A GPU's kernels may keep it in an
+/// order of their own: with `tile.fragment_order` that of fragments (as
+/// `warp.load_sums` has it), with `tile.packed` that of warp.send_sums, inside
+/// each 64 rows. Workspaces:
 ///   delta     D of each row
 ///   dq_sum    the sum of dQ / scale
+///   dq_turns  of kernels with roles whose sums are in order: what
+///             tile.accumulate has as turns
 ///   dk_rows   of kernels with roles: the sum of each row of dK / scale
 ///   dcaptureN_sum  gradients of a capture, flat; their sum over the two
 ///             dimensions in front is its gradient
@@ -44,8 +48,8 @@ public:
   BufferList(mlir::func::FuncOp func, attn::BackwardOp op,
              tile::ScheduleAttr schedule);
   /// The workspace dcaptureN_sum: [1][1][E], or with a part for each batch and
-  /// key head.
-  void addSums(int64_t capture, bool forEachHead);
+  /// key head. `elements` is the word for E.
+  void addSums(int64_t capture, bool forEachHead, std::string elements);
 
   const Buffer &get(llvm::StringRef name) const {
     return list.find(name)->second;
@@ -79,8 +83,11 @@ struct KeyBlock {
 /// A pair of blocks; tiles have a row for each key and a column for each query,
 /// or in the query form the other way round.
 struct Pair {
-  /// Raw scores, probabilities, gradient of the raw scores over the scale.
-  mlir::Value scores, probs, scoreGradient;
+  /// Raw scores, what the score function makes of them, probabilities, gradient
+  /// of the raw scores over the scale.
+  mlir::Value scores, newScores, probs, scoreGradient;
+  /// The score function's derivative, where it is computed with the new scores.
+  mlir::Value factors;
   /// What each attn.add_gradient adds, 0 where a pair is not visible.
   llvm::SmallVector<mlir::Value> additions;
 };
@@ -182,6 +189,10 @@ public:
   Value batch, head, block;         // of the program
   Value sq, sk, keyLength, limit;
   std::optional<RegionCloner> cloner;
+  /// Whether the blocks of a head of the next kernel wait for each other.
+  bool takesTurns = false;
+  /// Whether pairs are built with what is added to gradients of captures.
+  bool wantsAdditions = false;
 
 private:
   Value loadValues(llvm::StringRef name, Value batch, Value head, Value row);
@@ -193,8 +204,10 @@ private:
   bool rowsAreQueries = false, isRedo = false;
   /// LSE as what an exponent starts from, and D where the copies bring it.
   bool isPadded() const { return view("lse_rows") && !isRedo; }
-  Value buildScoreFunction(Value scores, const QueryBlock &queries,
-                           Value firstKey);
+  bool hasFactors();
+  void buildScoreFunction(Pair &pair, const QueryBlock &queries,
+                          Value firstKey);
+  int64_t getTurnBytes() const;
   void buildScoreGradient(Pair &pair, const QueryBlock &queries,
                           Value firstKey);
   llvm::StringMap<Value> views;

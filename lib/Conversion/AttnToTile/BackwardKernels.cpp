@@ -6,7 +6,8 @@
 //   NAME_delta   D = rowsum(dO * O) - dLSE, a program for each query block
 //   NAME         dK, dV and the sum of dQ, a program for each key block
 //   NAME_dq      dQ in its type, a program for each query block; of a
-//                deterministic backward, which has no sum of dQ, all of it
+//                deterministic backward whose warps have no roles, and which
+//                has no sum of dQ, all of it
 //
 // Kernels with roles compute without a look at what is masked or large; what
 // comes out not finite the last kernel computes again.
@@ -61,7 +62,21 @@ private:
   SmallVector<std::string> inputs;
   /// Some pair of a real query and a real key is not visible.
   bool hidesSome;
+  /// dQ has a loop of its own: its sum is in order by itself.
+  bool hasQueryForm;
 };
+
+/// The number of sums of a capture, in a workspace's words.
+std::string wordOf(const CaptureForm &form) {
+  std::string word = "capture " + std::to_string(form.capture);
+  if (!form.isGathered)
+    return word;
+  word += " unless queries " + std::to_string(form.queryDim) + " keys " +
+          std::to_string(form.keyDim);
+  for (int64_t dim : form.otherDims)
+    word += " one " + std::to_string(dim);
+  return word;
+}
 
 BackwardBuilder::BackwardBuilder(OpBuilder &builder, func::FuncOp func,
                                  attn::BackwardOp op,
@@ -69,12 +84,14 @@ BackwardBuilder::BackwardBuilder(OpBuilder &builder, func::FuncOp func,
                                  ArrayRef<IntegerSet> sets)
     : name(func.getName()), buffers(func, op, schedule),
       k(builder, op, buffers, schedule, sets), forms(findCaptureForms(op)),
-      inputs({"q", "k", "v", "do", "lse", "delta"}) {
+      inputs({"q", "k", "v", "do", "lse", "delta"}),
+      hasQueryForm(op.getDeterministic() && !schedule.getRoles()) {
   if (op.getKvLengths())
     inputs.push_back("kv_lengths");
   llvm::append_range(inputs, buffers.getCaptures());
   for (const CaptureForm &form : forms)
-    buffers.addSums(form.capture, /*forEachHead=*/!form.isGathered);
+    buffers.addSums(form.capture, /*forEachHead=*/!form.isGathered,
+                    wordOf(form));
   // Beyond the ends of queries and keys.
   constexpr unsigned kEnds = 2;
   hidesSome = sets.size() != 1 || sets.front().getNumConstraints() > kEnds;
@@ -91,7 +108,7 @@ void BackwardBuilder::buildDelta() {
   SmallVector<std::string> outputs = {"delta"};
   if (isPadded) {
     arguments.push_back("lse");
-    outputs.push_back("lse_rows");
+    llvm::append_range(outputs, ArrayRef<std::string>{"lse_rows", "dq_sum"});
   }
   k.begin(named("_delta"), arguments, outputs, {"o", 0}, {"o", 1},
           {isPadded ? "delta" : "o", 2}, rows);
@@ -117,8 +134,12 @@ void BackwardBuilder::buildDelta() {
         })[0];
   }
   tile::StoreOp::create(k.b, delta, k.view("delta"), k.batch, k.head, row);
-  if (isPadded)
+  if (isPadded) {
     buildLseRows(row, rows);
+    // Here, beside reads, zeros cost less than in a pass of their own.
+    tile::StoreOp::create(k.b, tile::buildSplat(k.b, {rows, k.headDim}, 0.0f),
+                          k.view("dq_sum"), k.batch, k.head, row);
+  }
   k.end();
   k.setPlain(false);
 }
@@ -159,19 +180,25 @@ SmallVector<Value> BackwardBuilder::buildStep(const KeyBlock &keys, Value head,
                                               ValueRange carried) {
   Value firstRow = arith::MulIOp::create(k.b, queryBlock, k.index(k.q));
   QueryBlock queries = k.loadQueries(k.batch, head, firstRow);
+  k.wantsAdditions = llvm::any_of(
+      forms, [](const CaptureForm &form) { return !form.isGathered; });
   Pair pair = k.buildPair(queries, keys);
+  k.wantsAdditions = false;
   SmallVector<Value> next(carried);
   Value probs = k.cast(pair.probs, k.element);
   Value gradient = k.cast(pair.scoreGradient, k.element);
   next[1] =
       dot(probs, queries.outputGradient, carried[1], /*transposeA=*/false);
   next[0] = dot(gradient, queries.query, carried[0], /*transposeA=*/false);
-  if (!k.op.getDeterministic()) {
+  if (!hasQueryForm) {
     Value ofQueries =
         dot(gradient, keys.key, tile::buildSplat(k.b, {k.q, k.headDim}, 0.0f),
             /*transposeA=*/true);
+    // Which blocks of keys take turns is seen where the mask is.
+    Value turns = k.view("dq_turns");
     tile::AccumulateOp::create(k.b, ofQueries, k.view("dq_sum"), k.batch, head,
-                               firstRow, /*ordered=*/false);
+                               firstRow, /*ordered=*/bool(turns), turns,
+                               /*follows=*/Value());
   }
   size_t first = 2;
   for (const CaptureForm &form : forms) {
@@ -235,8 +262,10 @@ Value BackwardBuilder::buildKeySum(Value keyHead, Value firstKey, bool ofKeys) {
 
 void BackwardBuilder::buildMain() {
   SmallVector<std::string> outputs = {"dk", "dv"};
-  if (!k.op.getDeterministic())
+  if (!hasQueryForm)
     outputs.push_back("dq_sum");
+  if (buffers.has("dq_turns"))
+    outputs.push_back("dq_turns");
   if (buffers.has("dk_rows"))
     outputs.push_back("dk_rows");
   for (const CaptureForm &form : forms)
@@ -245,7 +274,9 @@ void BackwardBuilder::buildMain() {
   SmallVector<std::string> arguments(inputs);
   if (buffers.has("lse_rows"))
     *llvm::find(arguments, "lse") = "lse_rows";
+  k.takesTurns = buffers.has("dq_turns");
   k.begin(name, arguments, outputs, {"k", 0}, {"k", 1}, {"k", 2}, k.kv);
+  k.takesTurns = false;
   k.buildKeyLength(k.batch);
   Value firstKey = arith::MulIOp::create(k.b, k.block, k.index(k.kv));
   KeyBlock keys = k.loadKeys(k.batch, k.head, firstKey);
@@ -379,7 +410,7 @@ void BackwardBuilder::buildQueryForm() {
 void BackwardBuilder::build() {
   buildDelta();
   buildMain();
-  if (k.op.getDeterministic())
+  if (hasQueryForm)
     buildQueryForm();
   else
     buildQueryGradient();

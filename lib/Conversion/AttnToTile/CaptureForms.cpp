@@ -62,6 +62,10 @@ void decideGathering(CaptureForm &form,
   form.queryDim = findIndexed(indices, kQuery);
   form.keyDim = findIndexed(indices, kKey);
   form.isGathered = form.queryDim >= 0 && form.keyDim >= 0;
+  int64_t dims[] = {form.batchDim, form.headDim, form.queryDim, form.keyDim};
+  for (int64_t dim = 0; dim < int64_t(indices.size()); ++dim)
+    if (!llvm::is_contained(dims, dim))
+      form.otherDims.push_back(dim);
 }
 } // namespace
 

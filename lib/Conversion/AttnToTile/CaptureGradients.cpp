@@ -192,16 +192,39 @@ Value Gatherer::sumPairs(Value firstRow, Value firstKey) {
                 })[0];
 }
 
+/// To the gradient itself, where nothing else adds to these elements: then
+/// there is no array of sums.
 void Gatherer::store(Value sums, Value firstRow, Value firstKey) {
-  auto body = [&](ValueRange x) -> SmallVector<Value> {
+  auto placeOf = [&](ValueRange x) -> std::pair<Value, Value> {
     Addition place = cloneAddition(k, form.additions.front().position, Value(),
                                    k.batch, k.head, x[2], x[1]);
     Value inside = arith::AndIOp::create(k.b, isBelow(k, x[1], k.sk),
                                          isBelow(k, x[2], k.sq));
-    return {inside, x[0], k.index(0), k.index(0), buildFlatIndex(k, place)};
+    return {inside, buildFlatIndex(k, place)};
   };
-  buildScatter(k, tile::ScatterKind::Add, sums, {firstKey, firstRow},
-               /*exclusive=*/true, /*ordered=*/false, sumsView(k, form), body);
+  auto add = [&] {
+    buildScatter(k, tile::ScatterKind::Add, sums, {firstKey, firstRow},
+                 /*exclusive=*/true, /*ordered=*/false, sumsView(k, form),
+                 [&](ValueRange x) -> SmallVector<Value> {
+                   auto [inside, flat] = placeOf(x);
+                   return {inside, x[0], k.index(0), k.index(0), flat};
+                 });
+  };
+  Value gradient = k.view(BufferList::gradientOf(form.capture));
+  Value isExact = arith::CmpIOp::create(
+      k.b, arith::CmpIPredicate::eq, k.dim(sumsView(k, form), 2), k.index(0));
+  auto branch = scf::IfOp::create(k.b, isExact, /*withElseRegion=*/true);
+  OpBuilder::InsertionGuard guard(k.b);
+  k.b.setInsertionPointToStart(branch.thenBlock());
+  Type element = llvm::cast<MemRefType>(gradient.getType()).getElementType();
+  buildScatter(k, tile::ScatterKind::Set, k.cast(sums, element),
+               {firstKey, firstRow}, /*exclusive=*/true, /*ordered=*/false,
+               gradient, [&](ValueRange x) -> SmallVector<Value> {
+                 auto [inside, flat] = placeOf(x);
+                 return {inside, x[0], flat};
+               });
+  k.b.setInsertionPointToStart(branch.elseBlock());
+  add();
 }
 
 void Gatherer::build() {
@@ -234,10 +257,14 @@ void buildGatherKernel(BackwardKernel &k, StringRef name,
     return {dim < 0 ? StringRef() : capture, std::max<int64_t>(dim, 0)};
   };
   k.setSingleStage();
-  k.begin(name, inputs, BufferList::sumOf(form.capture), place(form.batchDim),
-          place(form.headDim), place(form.queryDim), k.q);
+  k.wantsAdditions = true;
+  SmallVector<std::string> outputs = {BufferList::sumOf(form.capture)};
+  outputs.push_back(BufferList::gradientOf(form.capture));
+  k.begin(name, inputs, outputs, place(form.batchDim), place(form.headDim),
+          place(form.queryDim), k.q);
   Gatherer(k, form).build();
   k.end();
+  k.wantsAdditions = false;
   k.setPlain(false);
 }
 

@@ -20,7 +20,10 @@ struct AdditionForm {
 /// * gathered: every addition is to the element of its own query and key (and
 ///   of its own batch or head, or none), as that of a bias. A kernel of its own
 ///   has a program for each block of elements and recomputes the pairs that add
-///   to it: nobody else does, and no array is larger than the capture.
+///   to it: nobody else does, and no array is larger than the capture. Where it
+///   has an element for each query and key, and no more, they are written as
+///   they are; else they are added to an array, as those past the end of a
+///   dimension are its last one's too.
 /// * else: the main kernel adds to an array for each batch and key head, whose
 ///   programs do so in order; those arrays are summed up afterwards.
 struct CaptureForm {
@@ -30,6 +33,8 @@ struct CaptureForm {
   /// Gathered: the dimension that is indexed by batch, head, query and key; -1
   /// for none.
   int64_t batchDim = -1, headDim = -1, queryDim = -1, keyDim = -1;
+  /// All others.
+  llvm::SmallVector<int64_t> otherDims;
 };
 
 /// One for each of the op's `gradients`.

@@ -114,7 +114,8 @@ Value KernelBuilder::buildKeyLength() {
 }
 
 void KernelBuilder::buildProgram() {
-  auto program = tile::ProgramOp::create(b, laterRowsSeeMore(sets));
+  auto program = tile::ProgramOp::create(b, laterRowsSeeMore(sets),
+                                         /*abreast=*/IntegerAttr());
   batch = program.getBatch();
   head = program.getHead();
   firstRow =

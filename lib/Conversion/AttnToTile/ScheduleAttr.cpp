@@ -6,6 +6,9 @@
 //===----------------------------------------------------------------------===//
 #include "flashc/Conversion/AttnToTile/ScheduleAttr.h"
 
+#include "CaptureGradients.h"
+#include "MaskSets.h"
+
 #include "flashc/Dialect/Attn/IR/ScoreBias.h"
 #include "flashc/Support/Error.h"
 
@@ -59,6 +62,16 @@ ScheduleRequest getScheduleRequest(attn::AttentionInterface op) {
   if (auto backward = dyn_cast<attn::BackwardOp>(op.getOperation())) {
     request.isBackward = true;
     request.isDeterministic = backward.getDeterministic();
+    request.isConvex =
+        maskToSets(op.getMask().value_or(Attribute()), op->getContext())
+            .size() <= 1;
+    if (op.hasScore()) {
+      request.hasFactor = backward.hasGradientFactor();
+      request.sumsCaptures =
+          llvm::any_of(findCaptureForms(backward), [](const CaptureForm &form) {
+            return !form.isGathered;
+          });
+    }
   }
   request.hasKeyLengths = bool(op.getKvLengths());
   request.isMasked = op.getMask().has_value() || op.getKvLengths();

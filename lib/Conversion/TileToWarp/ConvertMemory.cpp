@@ -159,6 +159,12 @@ LogicalResult KernelConverter::convertStore(tile::StoreOp op) {
                               lookup(op.getRow()));
     return success();
   }
+  if (isPacked(op.getView())) {
+    warp::StoreSumsOp::create(builder, loc, fragment, lookup(op.getView()),
+                              lookup(op.getBatch()), lookup(op.getHead()),
+                              lookup(op.getRow()));
+    return success();
+  }
   warp::BufferType type = bufferType(op, op.getTile());
   if (!type)
     return failure();

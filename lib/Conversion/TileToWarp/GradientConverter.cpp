@@ -295,11 +295,11 @@ LogicalResult GradientConverter::convertDot(tile::DotOp op) {
 }
 
 LogicalResult GradientConverter::convertAccumulate(tile::AccumulateOp op) {
-  if (!op.getOrdered())
+  if (op.getOrdered() == bool(op.getFollows()))
     return success();
-  return op.emitOpError("adds in the order of the blocks, but the blocks of a "
-                        "GPU's grid add in any; leave out 'deterministic', or "
-                        "use target cpu");
+  return op.emitOpError("adds in the order of the blocks, but does not know "
+                        "which of them add to the same rows; run "
+                        "'tile-join-heads' first");
 }
 
 /// The read of D that stands right in front of what makes dS, or null.

@@ -63,6 +63,7 @@ private:
   /// Where a pair's sums go.
   struct Target {
     mlir::Value head, row;
+    mlir::Value follows; // null: additions are in any order
   };
   Target targetOf(const Coordinates &at);
   struct Part {
@@ -71,10 +72,13 @@ private:
   llvm::SmallVector<Part> getParts();
   int64_t getPartColumns();
   void sendSums(const Part &part, int64_t slot, const Target &target);
+  void beginSums(const Target &target);
+  void endSums(const Target &target);
   void buildReducerLoop();
 
   mlir::scf::ForOp loop;
   tile::AccumulateOp accumulate;
+  mlir::Value blockNumber; // of the program
   tile::DotOp ofQueries;
   /// Rings of loads, by the op.
   llvm::DenseMap<mlir::Operation *, mlir::Value> rings;

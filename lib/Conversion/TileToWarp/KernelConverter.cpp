@@ -86,8 +86,8 @@ LogicalResult KernelConverter::convert() {
 }
 
 LogicalResult KernelConverter::convertProgram(tile::ProgramOp op) {
-  auto program =
-      warp::ProgramOp::create(builder, op.getLoc(), op.getLongestFirst());
+  auto program = warp::ProgramOp::create(
+      builder, op.getLoc(), op.getLongestFirst(), op.getAbreastAttr());
   values.map(op.getResults(), program.getResults());
   return success();
 }

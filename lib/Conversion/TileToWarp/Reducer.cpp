@@ -23,6 +23,7 @@ LogicalResult GradientConverter::reduce() {
     if (auto program = dyn_cast<tile::ProgramOp>(op)) {
       if (failed(convertProgram(program)))
         return failure();
+      blockNumber = program.getBlock();
     } else if (auto load = dyn_cast<tile::LoadOp>(op)) {
       if (isStreamed(load))
         sendBlock(load, values);
@@ -123,14 +124,27 @@ SmallVector<GradientConverter::Ahead> GradientConverter::findAhead() {
   return result;
 }
 
+/// As wide as registers allow; the last ones of a row narrower, where slots
+/// would not take turns from one pair to the next.
 SmallVector<GradientConverter::Part> GradientConverter::getParts() {
   auto type = cast<RankedTensorType>(accumulate.getTile().getType());
-  int64_t columns = type.getDimSize(1);
-  int64_t most = getPartColumns();
+  int64_t rows = type.getDimSize(0), columns = type.getDimSize(1);
+  int64_t depth = cast<warp::StagingType>(staging.getType()).getDepth();
+  SmallVector<int64_t> widths;
+  for (int64_t left = columns; left > 0; left -= widths.back())
+    widths.push_back(std::min(getPartColumns(), left));
+  while (rows / kPart * int64_t(widths.size()) % depth != 0) {
+    widths.back() /= 2;
+    widths.push_back(widths.back());
+  }
   SmallVector<Part> parts;
-  for (int64_t row = 0; row < type.getDimSize(0); row += kPart)
-    for (int64_t column = 0; column < columns; column += most)
-      parts.push_back({row, column, std::min(most, columns - column)});
+  for (int64_t row = 0; row < rows; row += kPart) {
+    int64_t column = 0;
+    for (int64_t width : widths) {
+      parts.push_back({row, column, width});
+      column += width;
+    }
+  }
   return parts;
 }
 
@@ -138,7 +152,9 @@ GradientConverter::Target GradientConverter::targetOf(const Coordinates &at) {
   IRMapping scalars = values;
   mapCoordinates(at, scalars);
   Value row = cloneScalar(accumulate.getRow(), scalars);
-  return {cloneScalar(accumulate.getHead(), scalars), row};
+  Value head = cloneScalar(accumulate.getHead(), scalars);
+  Value follows = accumulate.getFollows();
+  return {head, row, follows ? cloneScalar(follows, scalars) : Value()};
 }
 
 void GradientConverter::sendSums(const Part &part, int64_t slot,
@@ -153,6 +169,22 @@ void GradientConverter::sendSums(const Part &part, int64_t slot,
                            lookup(accumulate.getView()),
                            lookup(accumulate.getBatch()), target.head, row,
                            part.column, part.columns);
+}
+
+void GradientConverter::beginSums(const Target &target) {
+  if (target.follows)
+    warp::BeginSumsOp::create(builder, accumulate.getLoc(),
+                              lookup(accumulate.getTurns()),
+                              lookup(accumulate.getBatch()), target.head,
+                              target.row, lookup(blockNumber), target.follows);
+}
+
+void GradientConverter::endSums(const Target &target) {
+  if (target.follows)
+    warp::EndSumsOp::create(builder, accumulate.getLoc(),
+                            lookup(accumulate.getTurns()),
+                            lookup(accumulate.getBatch()), target.head,
+                            target.row, lookup(blockNumber));
 }
 
 void GradientConverter::buildReducerLoop() {
@@ -209,7 +241,14 @@ void GradientConverter::buildReducerLoop() {
     Coordinates here = advance(before);
     for (auto [value, start] : llvm::zip_equal(here, first))
       value = arith::SelectOp::create(builder, loc, isSecond, value, start);
-    Target target = targetOf(here);
+    Target target = targetOf(here), lastTarget;
+    auto ifSecond = [&](llvm::function_ref<void()> then) {
+      auto branch = scf::IfOp::create(builder, loc, isSecond,
+                                      /*withElseRegion=*/false);
+      OpBuilder::InsertionGuard guard(builder);
+      builder.setInsertionPointToStart(branch.thenBlock());
+      then();
+    };
     auto type = cast<warp::RingType>(scoreRing.getType());
     Value scores = warp::ReceiveOp::create(builder, loc, type.getBufferType(),
                                            scoreRing, Value(), Value());
@@ -221,15 +260,16 @@ void GradientConverter::buildReducerLoop() {
           builder, loc, result, scores, keys, Value(), /*transpose_a=*/true,
           /*transpose_b=*/false, type.getShape()[0],
           builder.getDenseI64ArrayAttr({part.row, part.column}));
+      if (i == 1) {
+        if (lastTarget.follows)
+          ifSecond([&] { endSums(lastTarget); });
+        beginSums(target);
+      }
       if (i > 0) {
         sendSums(parts[i - 1], slotOf(i - 1), target);
       } else {
-        Target lastTarget = targetOf(before);
-        auto branch = scf::IfOp::create(builder, loc, isSecond,
-                                        /*withElseRegion=*/false);
-        OpBuilder::InsertionGuard guard(builder);
-        builder.setInsertionPointToStart(branch.thenBlock());
-        sendSums(parts[last], slotOf(last), lastTarget);
+        lastTarget = targetOf(before);
+        ifSecond([&] { sendSums(parts[last], slotOf(last), lastTarget); });
       }
       if (i == last)
         for (const Ahead &ring : ahead) {
@@ -251,6 +291,7 @@ void GradientConverter::buildReducerLoop() {
                                   /*withElseRegion=*/false);
   builder.setInsertionPointToStart(branch.thenBlock());
   sendSums(parts[last], slotOf(last), target);
+  endSums(target);
 }
 
 } // namespace flashc

@@ -89,6 +89,8 @@ private:
   void emitProgram(warp::ProgramOp op);
   Value freshSize(const View &view, unsigned dim);
   Value gridSize(unsigned place, unsigned dim);
+  std::pair<Value, Value> takeAbreast(Value id, Value blocks, Value heads,
+                                      int64_t bytes);
   mlir::LogicalResult remakeScalars(mlir::Operation *end);
 
   // Fragments.cpp: values in registers.
@@ -308,7 +310,13 @@ private:
   // ReducedSums.cpp: sums of the reducer.
   void emitStageSums(warp::StageSumsOp op);
   void emitSendSums(warp::SendSumsOp op);
+  void emitBeginSums(warp::BeginSumsOp op);
+  void emitEndSums(warp::EndSumsOp op);
+  template <typename OpTy> Value turnAddress(OpTy op);
+  Value workspaceRow(const View &view, Value batch, Value head, Value row);
   void loadPackedSums(warp::LoadSumsOp op);
+  void emitStoreSums(warp::StoreSumsOp op);
+  Value packedAddress(Value view, Value batch, Value head, Value row);
   Value stagedPart(warp::StagingOp room, int64_t slot);
   void readLane();
 

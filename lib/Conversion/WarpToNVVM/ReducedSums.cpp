@@ -64,16 +64,14 @@ void KernelEmitter::emitSendSums(warp::SendSumsOp op) {
   Value isFirst =
       arith::CmpIOp::create(b, arith::CmpIPredicate::eq, lane, i32(0));
   callWithCondition(isFirst, [&] {
-    Value start =
-        headOffsetHere(view, scalar(op.getBatch()), scalar(op.getHead()));
     Value rows =
         arith::AddIOp::create(b, toI32(scalar(op.getRow())),
                               arith::MulIOp::create(b, warpId, i32(kWarpRows)));
-    Value elements = arith::MulIOp::create(b, wide(rows), i64(columns));
-    elements = arith::AddIOp::create(b, elements,
-                                     i64(int64_t(op.getFirst()) * kWarpRows));
-    Value target =
-        elementAddress(view, arith::AddIOp::create(b, start, elements));
+    Value row = workspaceRow(view, op.getBatch(), op.getHead(), rows);
+    Value elements = arith::MulIOp::create(b, row, i64(columns));
+    Value target = elementAddress(
+        view, arith::AddIOp::create(b, elements,
+                                    i64(int64_t(op.getFirst()) * kWarpRows)));
     asmVoid("cp.reduce.async.bulk.global.shared::cta.bulk_group.add.f32 [$0], "
             "[$1], $2;",
             "l,r,r,~{memory}",
@@ -83,17 +81,93 @@ void KernelEmitter::emitSendSums(warp::SendSumsOp op) {
   });
 }
 
-void KernelEmitter::loadPackedSums(warp::LoadSumsOp op) {
-  const View &view = views[op.getView()];
-  int64_t columns = view.type.getDimSize(3);
-  Value start = headOffset(view, scalar(op.getBatch()), scalar(op.getHead()));
-  Value rows =
+// Its number among all rows: a workspace is dense. Made where it is used and
+// not in front of a loop, as headOffsetHere.
+Value KernelEmitter::workspaceRow(const View &view, Value batch, Value head,
+                                  Value row) {
+  Value all = arith::AddIOp::create(
+      b, arith::MulIOp::create(b, toI32(scalar(batch)), view.sizes[1]),
+      inlineAsm(b.getI32Type(), "mov.b32 $0, $1;", "=r,r",
+                toI32(scalar(head))));
+  Value first = arith::MulIOp::create(b, wide(all), wide(view.sizes[2]));
+  return arith::AddIOp::create(b, first, wide(row));
+}
+
+// Where this warp's number is: that of its first row.
+template <typename OpTy> Value KernelEmitter::turnAddress(OpTy op) {
+  const View &view = views[op.getTurns()];
+  Value row =
       arith::AddIOp::create(b, toI32(scalar(op.getRow())),
                             arith::MulIOp::create(b, warpId, i32(kWarpRows)));
-  Value elements = arith::MulIOp::create(b, wide(rows), i64(columns));
+  return elementAddress(view,
+                        workspaceRow(view, op.getBatch(), op.getHead(), row));
+}
+
+// Additions are done in L2, in the order that this thread's loads and stores
+// say: there is nothing of its own for a fence to show.
+void KernelEmitter::emitBeginSums(warp::BeginSumsOp op) {
+  readLane();
+  Value isFirst =
+      arith::CmpIOp::create(b, arith::CmpIPredicate::eq, lane, i32(0));
+  Value waits = arith::AndIOp::create(b, isFirst, scalar(op.getFollows()));
+  callWithCondition(waits, [&] {
+    Value address = turnAddress(op);
+    Value ofBehind =
+        arith::AddIOp::create(b, toI32(scalar(op.getNumber())), i32(2));
+    asmVoid("{\n.reg .pred p;\n.reg .b32 turn;\nAGAIN:\n"
+            "ld.relaxed.gpu.global.b32 turn, [$0];\n"
+            "setp.ne.b32 p, turn, $1;\n@p bra AGAIN;\n}",
+            "l,r,~{memory}", {address, ofBehind});
+  });
+}
+
+// The wait is for additions that are done, not for sources that were read.
+void KernelEmitter::emitEndSums(warp::EndSumsOp op) {
+  readLane();
+  Value isFirst =
+      arith::CmpIOp::create(b, arith::CmpIPredicate::eq, lane, i32(0));
+  callWithCondition(isFirst, [&] {
+    Value address = turnAddress(op);
+    Value own = arith::AddIOp::create(b, toI32(scalar(op.getNumber())), i32(1));
+    asmVoid("cp.async.bulk.wait_group 0;\n"
+            "st.relaxed.gpu.global.b32 [$0], $1;",
+            "l,r,~{memory}", {address, own});
+  });
+}
+
+// This lane's first four elements of a warp's rows.
+Value KernelEmitter::packedAddress(Value sums, Value batch, Value head,
+                                   Value row) {
+  const View &view = views[sums];
+  Value start = headOffset(view, scalar(batch), scalar(head));
+  Value rows = arith::AddIOp::create(
+      b, toI32(scalar(row)), arith::MulIOp::create(b, warpId, i32(kWarpRows)));
+  Value elements =
+      arith::MulIOp::create(b, wide(rows), i64(view.type.getDimSize(3)));
   elements = arith::AddIOp::create(
       b, elements, wide(arith::ShLIOp::create(b, lane, i32(2))));
-  Value base = elementAddress(view, arith::AddIOp::create(b, start, elements));
+  return elementAddress(view, arith::AddIOp::create(b, start, elements));
+}
+
+void KernelEmitter::emitStoreSums(warp::StoreSumsOp op) {
+  Value base =
+      packedAddress(op.getView(), op.getBatch(), op.getHead(), op.getRow());
+  auto four = VectorType::get(4, b.getF32Type());
+  Registers registers = fragments[op.getFragment()];
+  for (size_t first = 0; first < registers.size(); first += 4) {
+    Value all = LLVM::PoisonOp::create(b, four);
+    for (size_t i = 0; i < 4; ++i)
+      all = LLVM::InsertElementOp::create(b, all, registers[first + i],
+                                          i32(int64_t(i)));
+    LLVM::StoreOp::create(b, all, gep(base, int64_t(first) / 4 * kColumnBytes),
+                          /*alignment=*/16);
+  }
+}
+
+void KernelEmitter::loadPackedSums(warp::LoadSumsOp op) {
+  int64_t columns = views[op.getView()].type.getDimSize(3);
+  Value base =
+      packedAddress(op.getView(), op.getBatch(), op.getHead(), op.getRow());
   auto four = VectorType::get(4, b.getF32Type());
   Registers out;
   for (int64_t column = 0; column < columns; column += 8) {

@@ -99,10 +99,9 @@ Value KernelEmitter::valuesAddress(warp::RingOp ring, Value stage) {
 void KernelEmitter::copyValues(warp::SendOp op, Value barrier) {
   auto ring = op.getRing().getDefiningOp<warp::RingOp>();
   const View &view = views[op.getValues()];
-  Value start =
-      headOffsetHere(view, scalar(op.getBatch()), scalar(op.getHead()));
-  Value from = elementAddress(
-      view, arith::AddIOp::create(b, start, wide(toI32(scalar(op.getRow())))));
+  Value from =
+      elementAddress(view, workspaceRow(view, op.getBatch(), op.getHead(),
+                                        toI32(scalar(op.getRow()))));
   asmVoid("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes "
           "[$0], [$1], $2, [$3];",
           "r,l,r,r,~{memory}",

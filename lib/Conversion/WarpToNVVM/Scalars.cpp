@@ -28,6 +28,34 @@ Value KernelEmitter::gridSize(unsigned place, unsigned dim) {
   return freshSize(views[kernel.getBody().getArgument(argument)], dim);
 }
 
+// The number of a block and of its head among all batches', where blocks of
+// several heads are handed out by turns: of as many as the L2 holds, of which a
+// half is left to others.
+std::pair<Value, Value> KernelEmitter::takeAbreast(Value id, Value blocks,
+                                                   Value heads, int64_t bytes) {
+  constexpr int64_t kBytes = 32 << 20;
+  Value many = i32(std::max<int64_t>(kBytes / (bytes * kernel.getQBlock()), 1));
+  auto divide = [&](Value x, Value y) -> Value {
+    return arith::DivUIOp::create(b, x, y);
+  };
+  auto times = [&](Value x, Value y) -> Value {
+    return arith::MulIOp::create(b, x, y);
+  };
+  auto minus = [&](Value x, Value y) -> Value {
+    return arith::SubIOp::create(b, x, y);
+  };
+  Value most = arith::MaxUIOp::create(b, divide(many, blocks), i32(1));
+  Value section = divide(id, times(blocks, most));
+  Value first = times(section, most);
+  Value own = minus(id, times(first, blocks));
+  Value left = minus(times(heads, gridSize(0, 0)), first);
+  Value abreast = arith::MinUIOp::create(b, most, left);
+  Value block = divide(own, abreast);
+  Value head =
+      arith::AddIOp::create(b, first, minus(own, times(block, abreast)));
+  return {block, head};
+}
+
 // The program's coordinates from a one-dimensional grid: query block fastest,
 // then head, then batch.
 void KernelEmitter::emitProgram(warp::ProgramOp op) {
@@ -36,9 +64,14 @@ void KernelEmitter::emitProgram(warp::ProgramOp op) {
   Value rounded =
       arith::AddIOp::create(b, gridSize(2, 2), i32(kernel.getQBlock() - 1));
   Value blocks = arith::DivUIOp::create(b, rounded, qBlock);
-  Value block = arith::RemUIOp::create(b, id, blocks);
-  Value rest = arith::DivUIOp::create(b, id, blocks);
   Value heads = gridSize(1, 1);
+  Value block, rest;
+  if (std::optional<int64_t> bytes = op.getAbreast()) {
+    std::tie(block, rest) = takeAbreast(id, blocks, heads, *bytes);
+  } else {
+    block = arith::RemUIOp::create(b, id, blocks);
+    rest = arith::DivUIOp::create(b, id, blocks);
+  }
   Value head = arith::RemUIOp::create(b, rest, heads);
   Value batch = arith::DivUIOp::create(b, rest, heads);
   if (op.getLongestFirst()) {

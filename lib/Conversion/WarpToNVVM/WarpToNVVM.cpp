@@ -216,6 +216,13 @@ LogicalResult KernelEmitter::emitOp(Operation *op) {
       })
       .Case(
           [&](warp::SendSumsOp op) { return done([&] { emitSendSums(op); }); })
+      .Case([&](warp::StoreSumsOp op) {
+        return done([&] { emitStoreSums(op); });
+      })
+      .Case([&](warp::BeginSumsOp op) {
+        return done([&] { emitBeginSums(op); });
+      })
+      .Case([&](warp::EndSumsOp op) { return done([&] { emitEndSums(op); }); })
       .Case([&](warp::ReleaseOp op) { return done([&] { emitRelease(op); }); })
       .Case([&](warp::AdvanceOp op) { return done([&] { emitAdvance(op); }); })
       .Case([&](warp::WgmmaOp op) { return done([&] { emitWgmma(op); }); })

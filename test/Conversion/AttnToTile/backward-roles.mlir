@@ -4,9 +4,11 @@
 // it is so large that its last place shows.
 // CHECK-LABEL: tile.kernel @bwd_delta(
 // CHECK-SAME:    %[[LSE:[^:]+]]: memref<?x4x?xf32, {{[^{]+}} {tile.argument = "lse"}, {{.+}} %[[ROWS:[^:]+]]: {{[^{]+}} {tile.argument = "lse_rows", tile.output, tile.workspace = ["batch", "heads", "queries up to 128"]}
+// CHECK-SAME:    %[[SUM:[^:]+]]: memref<?x?x?x64xf32, {{[^{]+}} {tile.argument = "dq_sum", tile.output, tile.packed, tile.workspace = ["batch", "heads", "queries up to 128", "64"]}
 // CHECK-DAG:     %[[NAN:.+]] = arith.constant 0x7FC00000 : f32
 // CHECK-DAG:     %[[NONE:.+]] = arith.constant 0xFF800000 : f32
 // CHECK-DAG:     %[[MOST:.+]] = arith.constant 2.048000e+03 : f32
+// CHECK-DAG:     %[[ZERO:.+]] = arith.constant dense<0.000000e+00> : tensor<64x64xf32>
 // CHECK:         %[[L:.+]] = tile.load %[[LSE]]
 // CHECK:         tile.map ins(%[[L]] :
 // CHECK:           %[[SIZE:.+]] = math.absf
@@ -14,6 +16,7 @@
 // CHECK:           %[[START:.+]] = arith.select %[[FAR]], %[[NAN]]
 // CHECK:           arith.select %{{.+}}, %[[NONE]], %[[START]]
 // CHECK:         tile.store %{{.+}}, %[[ROWS]]
+// CHECK:         tile.store %[[ZERO]], %[[SUM]]
 
 // A sum of each row of dK says whether something in it is not finite.
 // CHECK-LABEL: tile.kernel @bwd(

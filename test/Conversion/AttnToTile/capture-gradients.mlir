@@ -4,13 +4,15 @@
 !rows = tensor<?x?x?xf32>
 
 // A bias for each head, query and key: nothing is added in the main kernel. A kernel of its own owns a block of the bias' elements, goes
-// over all batches, and writes to places that nobody else does. Elements past the end are the last one's.
+// over all batches, and writes to places that nobody else does: to the gradient, or where it has other sizes than queries and keys, as
+// elements past the end are the last one's, to an array of sums.
 // CHECK-LABEL: tile.kernel @bias_backward(
 // CHECK-NOT:     tile.scatter
 // CHECK-LABEL: tile.kernel @bias_backward_dq(
 // CHECK-LABEL: tile.kernel @bias_backward_dcapture0(
 // CHECK-SAME:    %[[BIAS:[^:]+]]: memref<?x?x?xf32> {attn.name = "bias", tile.argument = "capture0"}
-// CHECK-SAME:    %[[SUM:[^:]+]]: memref<?x?x?xf32, {{[^{]+}} {tile.argument = "dcapture0_sum", tile.output, tile.workspace = ["1", "1", "capture 0"], tile.zeroed})
+// CHECK-SAME:    %[[SUM:[^:]+]]: memref<?x?x?xf32, {{[^{]+}} {tile.argument = "dcapture0_sum", tile.output, tile.workspace = ["1", "1", "capture 0 unless queries 1 keys 2"], tile.zeroed}
+// CHECK-SAME:    %[[GRADIENT:[^:]+]]: memref<?xf32> {tile.argument = "dcapture0", tile.output})
 // CHECK-SAME:    grid = #tile.grid<batch = [], heads = [6, 0], blocks = [6, 1], rows = 32>
 // CHECK:         scf.for
 // CHECK:           scf.for
@@ -18,7 +20,12 @@
 // CHECK:               %[[ACC:.+]] = scf.for
 // CHECK:                 scf.for
 // CHECK:                   tile.probs_gradient
-// CHECK:               tile.scatter add ins(%[[ACC]] : tensor<64x32xf32>) at(%{{.+}}, %{{.+}}) exclusive to %[[SUM]]
+// CHECK:               %[[SUMS:.+]] = memref.dim %[[SUM]], %c2
+// CHECK:               %[[DIRECT:.+]] = arith.cmpi eq, %[[SUMS]], %c0
+// CHECK:               scf.if %[[DIRECT]]
+// CHECK:                 tile.scatter set ins(%[[ACC]] : tensor<64x32xf32>) at(%{{.+}}, %{{.+}}) exclusive to %[[GRADIENT]]
+// CHECK:               } else {
+// CHECK:                 tile.scatter add ins(%[[ACC]] : tensor<64x32xf32>) at(%{{.+}}, %{{.+}}) exclusive to %[[SUM]]
 // CHECK-LABEL: tile.kernel @bias_backward_dcapture0_sum(
 // CHECK-SAME:    {tile.argument = "dcapture0", tile.output}
 // CHECK:         tile.scatter set

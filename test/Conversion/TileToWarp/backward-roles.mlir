@@ -1,10 +1,13 @@
 // RUN: flashc --backward --head-dim=64 --mask=causal --arch=sm_90a --emit=warp --schedule='#tile.schedule<q = 128, kv = 128, stages = 3, warps = 8, q_in_registers = false, sram = 232448, roles = <groups = 2, producer = 72, consumer = 216, overlap = true, turns = false, rescale = always, apart = false, ahead = false, skip = false>>' | FileCheck %s
+// RUN: flashc --backward --deterministic --head-dim=64 --mask=causal --arch=sm_90a --emit=warp | FileCheck %s --check-prefix=ORDERED
+// RUN: flashc --backward --deterministic --head-dim=128 --mask=causal --arch=sm_90a --emit=warp | FileCheck %s --check-prefix=WIDE
 //
 // The main kernel of a backward whose warps have roles. The reducer sends ahead, under conditions, multiplies dS^T K in two parts and
 // adds each up while the next runs; the consumer does the rest and writes dS to a ring.
 
 // CHECK-LABEL: warp.kernel @attention_backward_delta(
 // CHECK-COUNT-2: warp.store_rows
+// CHECK:         warp.store_sums
 
 // CHECK-LABEL: warp.kernel @attention_backward(
 // CHECK-SAME:    groups = 2 : i64
@@ -84,3 +87,37 @@
 // CHECK:           warp.copy_out
 // CHECK:           warp.mma_fetch {{.+}} guarded
 // CHECK:           warp.copy_out
+
+// Sums in a fixed order: a pair's turn ends behind the start of the product for the next pair's second part, by when its additions are
+// done, and in front of the wait for the next turn.
+// ORDERED-LABEL: warp.kernel @attention_backward(
+// ORDERED:         %batch, %head, %[[N:.+]] = warp.program longest_first abreast(512)
+// ORDERED:         scf.for
+// ORDERED:           warp.wgmma {{.+}} origin([0, 0])
+// ORDERED:           scf.if
+// ORDERED-NEXT:        %[[R1:.+]] = arith.addi %[[R0:.+]], %c64
+// ORDERED-NEXT:        warp.send_sums {{.+}}, %[[H0:.+]], %[[R1]]]
+// ORDERED:           warp.wgmma {{.+}} origin([64, 0])
+// ORDERED-NEXT:      scf.if
+// ORDERED-NEXT:        warp.end_sums %[[T:.+]][%batch, %[[H0]], %[[R0]]] number(%[[N]])
+// ORDERED-NEXT:      }
+// ORDERED-NEXT:      warp.begin_sums %[[T]][%batch, %[[H:.+]], %[[R:.+]]] number(%[[N]])
+// ORDERED-NEXT:      warp.send_sums {{.+}}, %[[H]], %[[R]]]
+// ORDERED:         warp.stage_sums {{.+}} slot(1)
+// ORDERED:         scf.if
+// ORDERED:           warp.send_sums
+// ORDERED-NEXT:      warp.end_sums
+// ORDERED-LABEL: warp.kernel @attention_backward_dq(
+// ORDERED:         warp.load_sums
+
+// WIDE-LABEL: warp.kernel @attention_backward(
+// WIDE:         scf.for
+// WIDE:           warp.wgmma {{.+}} origin([0, 0])
+// WIDE:           scf.if
+// WIDE-NEXT:        warp.send_sums {{.+}} columns(64, 64)
+// WIDE:           warp.wgmma {{.+}} origin([0, 64])
+// WIDE-NEXT:      scf.if
+// WIDE-NEXT:        warp.end_sums
+// WIDE-NEXT:      }
+// WIDE-NEXT:      warp.begin_sums
+// WIDE-NEXT:      warp.send_sums {{.+}} columns(0, 64)

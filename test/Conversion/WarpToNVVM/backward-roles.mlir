@@ -1,4 +1,5 @@
 // RUN: flashc --backward --head-dim=64 --mask=causal --arch=sm_90a --emit=ptx --schedule='#tile.schedule<q = 128, kv = 128, stages = 3, warps = 8, q_in_registers = false, sram = 232448, roles = <groups = 2, producer = 72, consumer = 216, overlap = true, turns = false, rescale = always, apart = false, ahead = false, skip = false>>' | FileCheck %s
+// RUN: flashc --backward --deterministic --head-dim=64 --mask=causal --arch=sm_90a --emit=ptx | FileCheck %s --check-prefix=ORDERED
 //
 // The main kernel of a backward whose warps have roles, as PTX: four warps beside the eight that compute, no counter of tiles; A and B
 // transposed for dQ, reducing bulk copies, dS through stmatrix and a proxy fence.
@@ -27,3 +28,18 @@
 // CHECK:     .minnctapersm 4
 // CHECK:     ld.global.v4
 // CHECK:     mma.sync
+
+// Zeros for dQ's sum, by 16 bytes.
+// ORDERED:     .entry attention_backward_delta(
+// ORDERED:     st.global.v4
+
+// Turns: additions of the turn before are done when its end is written.
+// Blocks of so many heads in turns: 32 MiB of L2 by 512 bytes for each of 128 rows, over blocks of a head.
+// ORDERED:     .entry attention_backward(
+// ORDERED:     div.u32 %{{.+}}, 512,
+// ORDERED:     cp.async.bulk.wait_group 0;
+// ORDERED-NEXT: st.relaxed.gpu.global.b32
+// ORDERED:     ld.relaxed.gpu.global.b32 turn,
+// ORDERED-NEXT: setp.ne.b32 p, turn,
+// ORDERED-NEXT: @p bra AGAIN
+// ORDERED:     cp.reduce.async.bulk.global.shared::cta.bulk_group.add.f32

@@ -129,6 +129,14 @@ func.func @probs_gradient(%p: tensor<64x128xf32>, %delta: tensor<1x64xf32>) {
 
 // -----
 
+func.func @turns(%x: tensor<64x64xf32>, %view: memref<?x?x?x64xf32>, %i: index, %turns: memref<?x?x?xi32>) {
+  // expected-error @+1 {{has turns, but adds in any order; add 'ordered' or take them out}}
+  tile.accumulate %x, %view[%i, %i, %i] turns(%turns : memref<?x?x?xi32>) : tensor<64x64xf32>, memref<?x?x?x64xf32>
+  return
+}
+
+// -----
+
 func.func @accumulate(%x: tensor<64x64xf32>, %view: memref<?x?x?x128xf32>, %i: index) {
   // expected-error @+1 {{expects tiles at least as wide as the view's head dim, but they have 64 columns and the head dim is 128; pad the tile}}
   tile.accumulate %x, %view[%i, %i, %i] : tensor<64x64xf32>, memref<?x?x?x128xf32>

@@ -104,7 +104,7 @@ tile.kernel @k(%q: memref<1x64x64xf32>) attributes {schedule = #s} { tile.return
 // -----
 
 #s = #tile.schedule<q = 64, kv = 64, stages = 1, warps = 1, q_in_registers = false, sram = 100000>
-// expected-error @+1 {{output #1 has type 'memref<1xi32>', but an output is a 4-D view, a 3-D view of f32 or a 1-D view of floats}}
+// expected-error @+1 {{output #1 has type 'memref<1xi32>', but an output is a 4-D view, a 3-D view of f32 or i32 or a 1-D view of floats}}
 tile.kernel @k(%q: memref<1x1x64x64xf32>, %n: memref<1xi32> {tile.output}) attributes {schedule = #s} { tile.return }
 
 // -----

@@ -8,10 +8,12 @@ tile.kernel @fwd(%q: memref<?x?x?x64xf16, strided<[?, ?, ?, 1], offset: ?>>) att
     q = 128, kv = 64, stages = 1, warps = 4, q_in_registers = false, sram = 166912>} { tile.return }
 
 // CHECK-LABEL: func.func @program(
-// CHECK:         tile.program longest_first
+// CHECK:         tile.program longest_first{{$}}
+// CHECK:         tile.program longest_first abreast(1024)
 // CHECK:         tile.program{{$}}
 func.func @program() {
   %b, %h, %i = tile.program longest_first
+  %b2, %h2, %i2 = tile.program longest_first abreast(1024)
   %b1, %h1, %i1 = tile.program
   return
 }
@@ -184,10 +186,13 @@ func.func @probs(%s: tensor<64x128xf32>, %lse: tensor<1x128xf32>, %dp: tensor<64
 
 // CHECK-LABEL: func.func @accumulate(
 // CHECK:         tile.accumulate %{{.+}}, %{{.+}}[%{{.+}}, %{{.+}}, %{{.+}}] ordered : tensor<128x64xf32>,
+// CHECK:         tile.accumulate %{{.+}}, %{{.+}}[%{{.+}}, %{{.+}}, %{{.+}}] ordered turns(%{{.+}} : memref<?x?x?xi32, {{.+}}>) follows(%{{.+}}) :
 // CHECK:         tile.accumulate %{{.+}}, %{{.+}}[%{{.+}}, %{{.+}}, %{{.+}}] : tensor<128x64xf32>,
 func.func @accumulate(%dq: tensor<128x64xf32>, %view: memref<?x?x?x64xf32, strided<[?, ?, ?, 1], offset: ?>>, %b: index, %h: index,
-                      %row: index) {
+                      %row: index, %turns: memref<?x?x?xi32, strided<[?, ?, 1], offset: ?>>, %before: i1) {
   tile.accumulate %dq, %view[%b, %h, %row] ordered : tensor<128x64xf32>, memref<?x?x?x64xf32, strided<[?, ?, ?, 1], offset: ?>>
+  tile.accumulate %dq, %view[%b, %h, %row] ordered turns(%turns : memref<?x?x?xi32, strided<[?, ?, 1], offset: ?>>) follows(%before)
+      : tensor<128x64xf32>, memref<?x?x?x64xf32, strided<[?, ?, ?, 1], offset: ?>>
   tile.accumulate %dq, %view[%b, %h, %row] : tensor<128x64xf32>, memref<?x?x?x64xf32, strided<[?, ?, ?, 1], offset: ?>>
   return
 }

@@ -15,8 +15,19 @@ func.func private @f(!warp.ring<64x64xf16, 64, depth = 1, values = 60>)
 !sums = memref<?x?x?x64xf32, strided<[?, ?, ?, 1], offset: ?>>
 warp.kernel @packed(%x: !sums) attributes {q_block = 128 : i64, warps = 8 : i64} {
   %b, %h, %i = warp.program
-  // expected-error @+1 {{reads packed sums as four warps hold 64 whole rows, but the fragment is '!warp.fragment<64x64xf32>', the view 'memref<?x?x?x64xf32, strided<[?, ?, ?, 1], offset: ?>>' and there are 8 warps; use blocks of 64 rows}}
+  // expected-error @+1 {{has packed sums as four warps hold 64 whole rows, but the fragment is '!warp.fragment<64x64xf32>', the view 'memref<?x?x?x64xf32, strided<[?, ?, ?, 1], offset: ?>>' and there are 8 warps; use blocks of 64 rows}}
   %s = warp.load_sums %x[%b, %h, %i] packed : !sums -> !warp.fragment<64x64xf32>
+  warp.return
+}
+
+// -----
+
+!sums = memref<?x?x?x64xf32, strided<[?, ?, ?, 1], offset: ?>>
+warp.kernel @stored(%x: !sums) attributes {q_block = 128 : i64, warps = 4 : i64} {
+  %b, %h, %i = warp.program
+  %s = warp.load_sums %x[%b, %h, %i] : !sums -> !warp.fragment<128x64xf32>
+  // expected-error @+1 {{has packed sums as four warps hold 64 whole rows, but the fragment is '!warp.fragment<128x64xf32>', the view 'memref<?x?x?x64xf32, strided<[?, ?, ?, 1], offset: ?>>' and there are 4 warps; use blocks of 64 rows}}
+  warp.store_sums %s to %x[%b, %h, %i] : !warp.fragment<128x64xf32>, !sums
   warp.return
 }
 

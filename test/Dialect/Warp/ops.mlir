@@ -217,8 +217,19 @@ warp.kernel @one_group(%q: !rows) attributes {q_block = 64 : i64, warps = 4 : i6
   warp.return
 }
 
+// CHECK-LABEL: warp.kernel @packed(
+warp.kernel @packed(%sums: memref<?x?x?x64xf32, strided<[?, ?, ?, 1], offset: ?>>) attributes {q_block = 64 : i64, warps = 4 : i64} {
+  %b, %h, %row = warp.program
+  // CHECK: %[[SUM:.+]] = warp.load_sums %{{.+}}[%{{.+}}, %{{.+}}, %{{.+}}] packed :
+  %sum = warp.load_sums %sums[%b, %h, %row] packed : memref<?x?x?x64xf32, strided<[?, ?, ?, 1], offset: ?>> -> !warp.fragment<64x64xf32>
+  // CHECK: warp.store_sums %[[SUM]] to %{{.+}}[%{{.+}}, %{{.+}}, %{{.+}}] :
+  warp.store_sums %sum to %sums[%b, %h, %row] : !warp.fragment<64x64xf32>, memref<?x?x?x64xf32, strided<[?, ?, ?, 1], offset: ?>>
+  warp.return
+}
+
 // CHECK-LABEL: warp.kernel @reducer(
-warp.kernel @reducer(%view: !rows, %sums: memref<?x?x?x128xf32, strided<[?, ?, ?, 1], offset: ?>>, %b: index, %h: index, %row: index)
+warp.kernel @reducer(%view: !rows, %sums: memref<?x?x?x128xf32, strided<[?, ?, ?, 1], offset: ?>>, %b: index, %h: index, %row: index,
+                     %turns: memref<?x?x?xi32, strided<[?, ?, 1], offset: ?>>, %n: index, %some: i1)
     attributes {q_block = 128 : i64, warps = 8 : i64, groups = 2 : i64} {
   // CHECK: %[[DSR:.+]] = warp.ring : !warp.ring<128x64xf16, 64, depth = 2, parts = 2>
   %dsr = warp.ring : !warp.ring<128x64xf16, 64, depth = 2, parts = 2>
@@ -235,8 +246,12 @@ warp.kernel @reducer(%view: !rows, %sums: memref<?x?x?x128xf32, strided<[?, ?, ?
     %dq = warp.wgmma %keys, %keys transpose_a depth(128) origin([0, 0]) : !warp.buffer<128x64xf16, 64, parts = 2>, !warp.buffer<128x64xf16, 64, parts = 2> -> !warp.fragment<64x64xf32>
     // CHECK: warp.stage_sums %[[DQ]] to %[[ROOM]] slot(0) :
     warp.stage_sums %dq to %room slot(0) : !warp.fragment<64x64xf32>, !warp.staging<64x64xf32, depth = 2>
+    // CHECK: warp.begin_sums %{{.+}}[%{{.+}}, %{{.+}}, %{{.+}}] number(%{{.+}}) follows(%{{.+}}) :
+    warp.begin_sums %turns[%b, %h, %row] number(%n) follows(%some) : memref<?x?x?xi32, strided<[?, ?, 1], offset: ?>>
     // CHECK: warp.send_sums %[[ROOM]] slot(0) to %{{.+}}[%{{.+}}, %{{.+}}, %{{.+}}] columns(0, 64) :
     warp.send_sums %room slot(0) to %sums[%b, %h, %row] columns(0, 64) : !warp.staging<64x64xf32, depth = 2>, memref<?x?x?x128xf32, strided<[?, ?, ?, 1], offset: ?>>
+    // CHECK: warp.end_sums %{{.+}}[%{{.+}}, %{{.+}}, %{{.+}}] number(%{{.+}}) :
+    warp.end_sums %turns[%b, %h, %row] number(%n) : memref<?x?x?xi32, strided<[?, ?, 1], offset: ?>>
   }
   warp.role consumer registers(216) {
     // CHECK: warp.read_values %{{.+}} : !warp.buffer<64x128xf16, 64> -> !warp.fragment<1x64xf32, of 128>

@@ -188,9 +188,6 @@ TEST_CASE("gradients on a GPU: keys are rows, and everything fits") {
   // Warps with roles, where there is such a form and nothing else is asked for.
   CHECK_FALSE(chooseSchedule(r, target("sm_90"))->roles);
   CHECK(chooseSchedule(r, target("sm_90a"))->roles);
-  r.isDeterministic = true;
-  CHECK_FALSE(chooseSchedule(r, target("sm_90a"))->roles);
-  r.isDeterministic = false;
   r.warps = 4;
   CHECK_FALSE(chooseSchedule(r, target("sm_90a"))->roles);
   r.warps = 0;
@@ -215,6 +212,47 @@ TEST_CASE("gradients on a GPU: keys are rows, and everything fits") {
       int64_t rows = s->warpRows * s->warps;
       int64_t parts = std::max({rows / s->q, rows / s->kv, int64_t(1)});
       CHECK(columns >= d);
-      CHECK(columns % (16 * parts) == 0);
+      CHECK(columns % (s->roles ? 16 : 16 * parts) == 0);
+      CHECK(bool(s->roles) ==
+            (gpu.sm == 90 && gpu.hasRoles && d % 16 == 0 && d <= 128));
     }
+}
+
+TEST_CASE("gradients by warps with roles: what has that form") {
+  TargetInfo hopper = target("sm_90a");
+  ScheduleRequest plain = request(64, 64);
+  plain.isBackward = true;
+  auto rolesOf = [&](void (*change)(ScheduleRequest &)) {
+    ScheduleRequest r = plain;
+    change(r);
+    return chooseSchedule(r, hopper);
+  };
+  auto has = [&](void (*change)(ScheduleRequest &)) {
+    return bool(rolesOf(change)->roles);
+  };
+  CHECK(has([](ScheduleRequest &r) { r.hasKeyLengths = true; }));
+  CHECK(has([](ScheduleRequest &r) { r.isDeterministic = true; }));
+  CHECK_FALSE(has([](ScheduleRequest &r) {
+    r.isDeterministic = true;
+    r.isConvex = false;
+  }));
+  CHECK(has([](ScheduleRequest &r) { r.isConvex = false; }));
+  CHECK_FALSE(has([](ScheduleRequest &r) { r.alignment = 8; }));
+  CHECK_FALSE(has([](ScheduleRequest &r) { r.valueHeadDim = 32; }));
+  // Score functions: shorter blocks at head dim 64 unless they count distances,
+  // and other registers.
+  auto score = rolesOf([](ScheduleRequest &r) { r.hasScore = true; });
+  REQUIRE(score->roles);
+  CHECK(score->q == 64);
+  CHECK(score->roles->consumerRegisters == 224);
+  CHECK(score->roles->producerRegisters == 56);
+  CHECK(rolesOf([](ScheduleRequest &r) {
+          r.hasScore = r.isDistance = true;
+        })->q == 128);
+  CHECK_FALSE(has([](ScheduleRequest &r) {
+    r.hasScore = true;
+    r.hasFactor = false;
+  }));
+  CHECK_FALSE(
+      has([](ScheduleRequest &r) { r.hasScore = r.sumsCaptures = true; }));
 }

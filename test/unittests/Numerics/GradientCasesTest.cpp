@@ -37,6 +37,16 @@ TEST_CASE("roles backward: lengths, masks and groups of heads") {
   CHECK(harness.programCount() >= 18);
 }
 
+TEST_CASE("roles backward: score functions, key lengths and sums in order") {
+  GradientHarness harness;
+  for (const GradientCase &test : roleVariantCases()) {
+    std::string wrong = harness.runAndJudge(test);
+    if (!wrong.empty())
+      FAIL_CHECK(wrong);
+  }
+  CHECK(harness.programCount() >= 4 * (kScoreKinds + 2 + 3));
+}
+
 // What they compute without a look at it, and then again.
 TEST_CASE("roles backward: the numerical cases") {
   GradientHarness harness;

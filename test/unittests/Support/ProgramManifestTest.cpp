@@ -13,6 +13,7 @@ static ProgramSizes sizes() {
   result.queries = 100;
   result.keys = 200;
   result.captures = {8, 20000};
+  result.captureShapes = {{8}, {1, 100, 200}};
   return result;
 }
 
@@ -26,6 +27,13 @@ TEST_CASE("workspace: sizes by words") {
   workspace.sizes = {"queries up to 64", "queries up to 100"};
   CHECK(llvm::cantFail(workspaceSizes(workspace, sizes())) ==
         llvm::SmallVector<int64_t, 4>{128, 100});
+  workspace.sizes = {"capture 1 unless queries 1 keys 2",
+                     "capture 1 unless queries 1 keys 2 one 0",
+                     "capture 1 unless queries 2 keys 1",
+                     "capture 1 unless queries 1 keys 2 one 1"};
+  CHECK(llvm::cantFail(workspaceSizes(workspace, sizes())) ==
+        llvm::SmallVector<int64_t, 4>{0, 0, 20000, 20000});
+  workspace.sizes = {"queries up to 64", "queries up to 100"};
   ProgramSizes empty = sizes();
   empty.queries = 0;
   CHECK(llvm::cantFail(workspaceSizes(workspace, empty)) ==
@@ -33,8 +41,13 @@ TEST_CASE("workspace: sizes by words") {
 }
 
 TEST_CASE("workspace: an unknown word is an error") {
-  for (const char *word : {"rows", "capture 2", "capture -1", "capture x",
-                           "queries up to 0", ""}) {
+  for (const char *word :
+       {"rows", "capture 2", "capture -1", "capture x", "capture 1 x",
+        "capture 1 unless queries 1", "capture 1 unless queries 1 keys 3",
+        "capture 1 unless queries 1 keys 2 one", "queries up to 0", "",
+        "capture 1 unless queries 1 keys 2 one 0 ",
+        "capture 1 unless queries -1 keys 2",
+        "capture 2 unless queries 1 keys 2"}) {
     Workspace workspace{"w", "f32", {word}, false};
     auto result = workspaceSizes(workspace, sizes());
     REQUIRE(!result);
@@ -42,7 +55,8 @@ TEST_CASE("workspace: an unknown word is an error") {
           "workspace 'w' has the size '" + std::string(word) +
               "', but sizes are batch, heads, kv_heads, queries, queries up to "
               "N, "
-              "keys, capture N with N below 2, or a number; correct the "
+              "keys, capture N with N below 2, capture N unless queries D keys "
+              "E one F with dimensions of it, or a number; correct the "
               "manifest");
   }
 }

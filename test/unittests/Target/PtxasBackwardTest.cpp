@@ -2,6 +2,7 @@
 // dims are at most 128 they spill nothing, or with dQ in a loop of its own no
 // more than a few addresses.
 #include "flashc/Compiler/Compiler.h"
+#include "flashc/Compiler/Module.h"
 #include "unittests/Assemblers.h"
 
 #include "unittests/Catch.h"
@@ -18,7 +19,21 @@ struct Cell {
   bool deterministic;
   std::string arch = "sm_80";
   int64_t heads = 0;
+  /// A score function's body, or empty; a name for it.
+  std::string score = "", name = "";
 };
+
+constexpr const char *kScores[][2] = {
+    {"softcap", "%c = arith.constant 0.05 : f32\n"
+                "%x = arith.mulf %s, %c : f32\n"
+                "%y = math.tanh %x : f32\n"
+                "%u = arith.constant 20.0 : f32\n"
+                "%r = arith.mulf %y, %u : f32\n"},
+    {"alibi", "%d = arith.subi %j, %i : index\n"
+              "%n = arith.index_cast %d : index to i32\n"
+              "%f = arith.sitofp %n : i32 to f32\n"
+              "%m = tensor.extract %t0[%h] : tensor<?xf32>\n"
+              "%r = math.fma %m, %f, %s : f32\n"}};
 
 /// Stored and loaded, of addresses that are read once for each block.
 constexpr int64_t kFewBytes = 96;
@@ -27,10 +42,26 @@ constexpr int64_t kFewBytes = 96;
 constexpr int64_t kSecondWayBytes = 128;
 
 int64_t mostBytes(const Cell &cell, llvm::StringRef kernel) {
-  if (cell.deterministic)
-    return kFewBytes;
-  bool hasSecondWay = cell.arch == "sm_90a" && kernel.ends_with("_dq");
-  return hasSecondWay ? kSecondWayBytes : 0;
+  if (cell.arch == "sm_90a")
+    return kernel.ends_with("_dq") ? kSecondWayBytes : 0;
+  return cell.deterministic ? kFewBytes : 0;
+}
+
+llvm::Expected<mlir::OwningOpRef<mlir::ModuleOp>>
+withScore(const Cell &cell, mlir::MLIRContext &context) {
+  std::string q = fmt::format("tensor<?x?x?x{}x{}>", cell.headDim, cell.dtype);
+  std::string mask = cell.mask == "none" ? "" : " mask(#attn.causal)";
+  return parseModule(
+      fmt::format("func.func @attention(%q: {0}, %k: {0}, %v: {0}, %t: "
+                  "tensor<?xf32>) -> ({0}, tensor<?x?x?xf32>) {{\n"
+                  "%o, %l = attn.forward %q, %k, %v captures(%t : "
+                  "tensor<?xf32>){1} : {0}, {0}, {0} -> ({0}, "
+                  "tensor<?x?x?xf32>) {{\n^bb0(%s: f32, %b: index, %h: index, "
+                  "%i: index, %j: index, %t0: tensor<?xf32>):\n{2}"
+                  "attn.yield %r : f32\n}}\nreturn %o, %l : {0}, "
+                  "tensor<?x?x?xf32>\n}}\n",
+                  q, mask, cell.score),
+      cell.name, context);
 }
 
 llvm::Expected<ProgramImage> compile(const Cell &cell,
@@ -41,7 +72,8 @@ llvm::Expected<ProgramImage> compile(const Cell &cell,
   spec.dtype = cell.dtype;
   spec.mask = cell.mask;
   spec.heads = spec.kvHeads = cell.heads;
-  auto module = buildAttnModule(spec, *context);
+  auto module = cell.score.empty() ? buildAttnModule(spec, *context)
+                                   : withScore(cell, *context);
   if (!module)
     return module.takeError();
   CompileOptions options;
@@ -61,6 +93,15 @@ TEST_CASE("ptxas takes the backward's kernels without spills") {
       {"f16", "none", 128, false},   {"f16", "causal", 128, false},
       {"bf16", "causal", 128, true}, {"f16", "causal", 256, false}};
   // With roles; that ptxas serialises no products is an error of Assembler's.
+  for (int64_t dim : {16, 32, 48, 80, 112})
+    cells.push_back({"f16", "causal", dim, false, "sm_90a"});
+  for (int64_t dim : {64, 96, 128})
+    for (const char *mask : {"none", "causal"})
+      cells.push_back({"f16", mask, dim, true, "sm_90a"});
+  for (auto [name, score] : kScores)
+    for (int64_t dim : {64, 96, 128})
+      cells.push_back(
+          {"f16", "causal", dim, false, "sm_90a", /*heads=*/0, score, name});
   for (int64_t dim : {64, 96, 128})
     for (const char *mask : {"none", "causal", "window(100,50)"})
       for (const char *dtype : {"f16", "bf16"})
@@ -71,8 +112,9 @@ TEST_CASE("ptxas takes the backward's kernels without spills") {
     if (!program)
       FAIL(llvm::toString(program.takeError()));
     for (const KernelImage &kernel : program->kernels) {
-      std::string name = fmt::format("{} {} d{} {} {}", cell.arch, cell.dtype,
-                                     cell.headDim, cell.mask, kernel.name);
+      std::string name =
+          fmt::format("{} {} d{} {} {} {}", cell.arch, cell.dtype, cell.headDim,
+                      cell.mask, cell.name, kernel.name);
       CAPTURE(name);
       CHECK_FALSE(kernel.cubin.empty());
       if (cell.headDim <= 128)

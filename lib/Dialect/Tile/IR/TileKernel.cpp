@@ -41,13 +41,14 @@ LogicalResult checkArgument(KernelOp kernel, unsigned i, Type type) {
            << "argument #0 has type " << view
            << ", but it is Q, which gives the grid: a 4-D view (batch, "
               "head, length, head dim) of f16, bf16 or f32";
-  bool isRows = view.getRank() == 3 && view.getElementType().isF32();
+  bool isRows = view.getRank() == 3 && (view.getElementType().isF32() ||
+                                        view.getElementType().isInteger(32));
   bool isFlat = view.getRank() == 1 && isa<FloatType>(view.getElementType());
   if (kernel.getArgAttr(i, kOutputAttr) && !isTensor && !isRows && !isFlat)
-    return kernel.emitOpError()
-           << "output #" << i << " has type " << view
-           << ", but an output is a 4-D view, a 3-D view of f32 or a 1-D view "
-              "of floats";
+    return kernel.emitOpError() << "output #" << i << " has type " << view
+                                << ", but an output is a 4-D view, a 3-D view "
+                                   "of f32 or i32 or a 1-D view "
+                                   "of floats";
   return success();
 }
 

@@ -259,6 +259,9 @@ LogicalResult ProbsGradientOp::verify() {
 LogicalResult AccumulateOp::verify() {
   if (failed(checkStatic(*this)))
     return failure();
+  if ((getTurns() || getFollows()) && !getOrdered())
+    return emitOpError("has turns, but adds in any order; add 'ordered' or "
+                       "take them out");
   auto type = cast<RankedTensorType>(getTile().getType());
   return checkBlockOfView(*this, type.getShape(), type.getElementType(),
                           cast<MemRefType>(getView().getType()));

@@ -3,7 +3,9 @@
 // Before tile-split-loops. In: kernels of a backward whose warps have roles,
 // with a loop over the query heads of a key head around a loop over query
 // blocks. Out: one loop over the pairs of both that some key sees; the mask of
-// a pair stands in a branch that is taken where it hides something.
+// a pair stands in a branch that is taken where it hides something. Additions
+// that take turns learn whether the block of keys behind this one adds to
+// the same rows.
 //
 //===----------------------------------------------------------------------===//
 #include "KeyRanges.h"
@@ -54,6 +56,9 @@ public:
 private:
   SmallVector<Value> buildPair(Value head, Value block, ValueRange carried);
   void cloneMask(Value block, IRMapping &mapping);
+  AccumulateOp findTurns();
+  void buildRangeBehind();
+  void cloneOrdered(Value block, IRMapping &mapping);
   Value index(int64_t value) {
     return arith::ConstantIndexOp::create(b, value);
   }
@@ -64,7 +69,37 @@ private:
   ImplicitLocOpBuilder &b;
   Nest nest;
   KeyRanges ranges;
+  /// The addition whose order is kept by turns, if there is one, and the blocks
+  /// that the block of keys behind this one goes over.
+  AccumulateOp ordered;
+  BlockRange behind;
 };
+
+AccumulateOp Joiner::findTurns() {
+  for (auto accumulate : nest.blocks.getBody()->getOps<AccumulateOp>())
+    if (accumulate.getTurns())
+      return accumulate;
+  return {};
+}
+
+/// Of keys behind the last ones: none, as the mask hides them.
+void Joiner::buildRangeBehind() {
+  Value rows = index(nest.mask.getType().getDimSize(0));
+  Value start = b.createOrFold<arith::AddIOp>(nest.mask.getCol(), rows);
+  Value end = b.createOrFold<arith::AddIOp>(start, rows);
+  behind =
+      buildKeyRanges(b, nest.mask, {start, end},
+                     {nest.blocks.getLowerBound(), nest.blocks.getUpperBound()})
+          .any;
+}
+
+void Joiner::cloneOrdered(Value block, IRMapping &mapping) {
+  Value isBehind =
+      arith::CmpIOp::create(b, arith::CmpIPredicate::sge, block, behind.lo);
+  Value follows = arith::AndIOp::create(b, isBehind, less(block, behind.hi));
+  auto copy = cast<AccumulateOp>(b.clone(*ordered, mapping));
+  copy.getFollowsMutable().assign(follows);
+}
 
 /// The mask, where block is none of those whose pairs are all visible.
 void Joiner::cloneMask(Value block, IRMapping &mapping) {
@@ -104,6 +139,8 @@ SmallVector<Value> Joiner::buildPair(Value head, Value block,
   for (Operation &op : nest.blocks.getBody()->without_terminator())
     if (&op == nest.mask)
       cloneMask(block, mapping);
+    else if (&op == ordered)
+      cloneOrdered(block, mapping);
     else
       b.clone(op, mapping);
   return llvm::map_to_vector(nest.blocks.getYieldedValues(), [&](Value value) {
@@ -124,6 +161,9 @@ void Joiner::run() {
   Value count = b.createOrFold<arith::SubIOp>(hi, lo);
   Value pairs = b.createOrFold<arith::MulIOp>(count, heads);
   Value lastHead = b.createOrFold<arith::SubIOp>(heads, index(1));
+  ordered = findTurns();
+  if (ordered)
+    buildRangeBehind();
   SmallVector<Value> inits = {index(0), lo};
   llvm::append_range(inits, nest.heads.getInitArgs());
   auto body = [&](OpBuilder &, Location, Value, ValueRange carried) {

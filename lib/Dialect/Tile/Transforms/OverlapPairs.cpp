@@ -34,6 +34,20 @@ template <typename OpTy> OpTy definedIn(Block *block, Value value) {
   return op && op->getBlock() == block ? op : OpTy();
 }
 
+/// A map of two tiles' products, element by element.
+MapOp findProduct(Block *block, Value value) {
+  auto map = definedIn<MapOp>(block, value);
+  if (!map || map.getInputs().size() != 2 || map.getNumResults() != 1)
+    return {};
+  Block &body = map.getBody().front();
+  auto product =
+      body.getTerminator()->getOperand(0).getDefiningOp<arith::MulFOp>();
+  return product && product.getLhs() == body.getArgument(0) &&
+                 product.getRhs() == body.getArgument(1)
+             ? map
+             : MapOp();
+}
+
 /// A map that rounds one tile.
 MapOp findRounding(Block *block, Value value) {
   auto map = definedIn<MapOp>(block, value);
@@ -59,8 +73,11 @@ std::optional<PairLoop> matchPairLoop(scf::ForOp loop) {
   p.roundedGradient = findRounding(body, p.ofQueries.getLhs());
   if (!p.roundedGradient)
     return std::nullopt;
-  p.scoreGradient =
-      definedIn<ProbsGradientOp>(body, p.roundedGradient.getInputs().front());
+  Value gradient = p.roundedGradient.getInputs().front();
+  p.scaledGradient = findProduct(body, gradient);
+  if (p.scaledGradient)
+    gradient = p.scaledGradient.getInputs().front();
+  p.scoreGradient = definedIn<ProbsGradientOp>(body, gradient);
   if (!p.scoreGradient || p.scoreGradient.getProbs() != p.probs.getResult())
     return std::nullopt;
   p.gradient = definedIn<DotOp>(body, p.scoreGradient.getGradient());
@@ -107,6 +124,8 @@ private:
     b.clone(*op, mapping);
   }
   Value unround(Value tile, Type type);
+  Value scaled(Value gradient, Value factors);
+  Value roundedFactors(IRMapping &mapping);
   SmallVector<Value> buildBody(ValueRange carried);
 
   ImplicitLocOpBuilder &b;
@@ -135,7 +154,27 @@ Value PairOverlapper::unround(Value tile, Type type) {
   })[0];
 }
 
-/// `carried`: what the loop carried, then the pair's Q, masked scores and LSE.
+/// `factors` are widened where they are used: there are no registers for all.
+Value PairOverlapper::scaled(Value gradient, Value factors) {
+  auto body = [&](ValueRange x) -> SmallVector<Value> {
+    Value factor = arith::ExtFOp::create(b, b.getF32Type(), x[1]);
+    return {arith::MulFOp::create(b, x[0], factor)};
+  };
+  return buildMap(b, gradient.getType(), {gradient, factors}, {}, body)[0];
+}
+
+/// The factors of a pair in 16 bits, like P: as many registers are there.
+Value PairOverlapper::roundedFactors(IRMapping &mapping) {
+  Value factors = parts.scaledGradient.getInputs()[1];
+  Type element = getElementTypeOrSelf(parts.roundedProbs.getResult(0));
+  auto type = cast<RankedTensorType>(factors.getType()).clone(element);
+  return buildMap(b, type, mapping.lookup(factors), {}, [&](ValueRange x) {
+    return SmallVector<Value>{arith::TruncFOp::create(b, element, x[0])};
+  })[0];
+}
+
+/// `carried`: what the loop carried, then the pair's Q, masked scores, LSE and
+/// factors.
 SmallVector<Value> PairOverlapper::buildBody(ValueRange carried) {
   scf::ForOp loop = parts.loop;
   size_t old = loop.getNumRegionIterArgs();
@@ -159,6 +198,12 @@ SmallVector<Value> PairOverlapper::buildBody(ValueRange carried) {
   cloneWith(parts.delta, mapping);
   Value rounded = mapping.lookup(parts.roundedProbs.getResult(0));
   mapping.map(parts.probs.getResult(), unround(rounded, parts.probs.getType()));
+  if (parts.scaledGradient) {
+    cloneWith(parts.scoreGradient, mapping);
+    mapping.map(parts.scaledGradient.getResult(0),
+                scaled(mapping.lookup(parts.scoreGradient.getResult()),
+                       carried[old + 3]));
+  }
   cloneWith(parts.roundedGradient, mapping);
   cloneWith(parts.ofKeys, mapping);
   // Loads queue behind the reads of a product, so a short block's LSE is read
@@ -173,6 +218,7 @@ SmallVector<Value> PairOverlapper::buildBody(ValueRange carried) {
     cloneWith(parts.lse, next);
   // Masked here, where the sums are all that lives beside them.
   cloneFor(parts.probs.getScores(), next);
+  Value factors = parts.scaledGradient ? roundedFactors(next) : Value();
   cloneWith(parts.accumulate, mapping);
   SmallVector<Value> results =
       llvm::map_to_vector(loop.getYieldedValues(), [&](Value value) {
@@ -181,6 +227,8 @@ SmallVector<Value> PairOverlapper::buildBody(ValueRange carried) {
   results.append({next.lookup(parts.query.getTile()),
                   next.lookup(parts.probs.getScores()),
                   next.lookup(parts.lse.getTile())});
+  if (parts.scaledGradient)
+    results.push_back(factors);
   return results;
 }
 
@@ -200,6 +248,8 @@ void PairOverlapper::run() {
   inits.append({first.lookup(parts.query.getTile()),
                 first.lookup(parts.probs.getScores()),
                 first.lookup(parts.lse.getTile())});
+  if (parts.scaledGradient)
+    inits.push_back(roundedFactors(first));
   auto body = [&](OpBuilder &, Location, Value, ValueRange carried) {
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(carried.front().getParentBlock());

@@ -15,7 +15,8 @@ namespace flashc::tile {
 ///   s = k q^T, p = probs(mask(s)), dp = v do^T, ds = p * (dp - delta)
 ///   dv += p do, dk += ds q, accumulate ds^T k
 ///
-/// with p and ds rounded to 16 bits.
+/// with p and ds rounded to 16 bits. A map makes s' of s where there is a score
+/// function, and f where ds is its derivative's multiple f * ds.
 struct PairLoop {
   mlir::scf::ForOp loop;
   LoadOp query, outputGradient, lse, delta;
@@ -23,6 +24,7 @@ struct PairLoop {
   ProbsOp probs;
   ProbsGradientOp scoreGradient;
   MapOp roundedProbs, roundedGradient;
+  MapOp scaledGradient; // f * ds; null where there is none
   AccumulateOp accumulate;
 };
 

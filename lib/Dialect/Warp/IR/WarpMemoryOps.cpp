@@ -32,21 +32,33 @@ static LogicalResult verifySums(Operation *op, FragmentType fragment,
   return success();
 }
 
+static LogicalResult verifyPacked(Operation *op, FragmentType fragment,
+                                  MemRefType view) {
+  auto kernel = op->getParentOfType<KernelOp>();
+  if (fragment.getShape()[0] == 64 &&
+      fragment.getShape()[1] == view.getDimSize(3) && kernel &&
+      kernel.getWarps() == 4)
+    return success();
+  return op->emitOpError("has packed sums as four warps hold 64 whole rows, "
+                         "but the fragment is ")
+         << fragment << ", the view " << view << " and there are "
+         << (kernel ? int64_t(kernel.getWarps()) : 0)
+         << " warps; use blocks of 64 rows";
+}
+
 LogicalResult LoadSumsOp::verify() {
   FragmentType fragment = getFragment().getType();
   auto view = cast<MemRefType>(getView().getType());
   if (failed(verifySums(*this, fragment, view)))
     return failure();
-  auto kernel = getOperation()->getParentOfType<KernelOp>();
-  if (!getPacked() || (fragment.getShape()[0] == 64 &&
-                       fragment.getShape()[1] == view.getDimSize(3) && kernel &&
-                       kernel.getWarps() == 4))
-    return success();
-  return emitOpError("reads packed sums as four warps hold 64 whole rows, but "
-                     "the fragment is ")
-         << fragment << ", the view " << view << " and there are "
-         << (kernel ? int64_t(kernel.getWarps()) : 0)
-         << " warps; use blocks of 64 rows";
+  return getPacked() ? verifyPacked(*this, fragment, view) : success();
+}
+
+LogicalResult StoreSumsOp::verify() {
+  FragmentType fragment = getFragment().getType();
+  auto view = cast<MemRefType>(getView().getType());
+  return success(succeeded(verifySums(*this, fragment, view)) &&
+                 succeeded(verifyPacked(*this, fragment, view)));
 }
 
 LogicalResult AddSumsOp::verify() {

@@ -1,6 +1,27 @@
 // RUN: flashc-opt %s --tile-join-heads --canonicalize --cse --split-input-file | FileCheck %s
+// RUN: flashc-opt %S/Inputs/ordered.mlir --convert-attn-to-tile="arch=sm_90a" --tile-join-heads --canonicalize --cse | FileCheck %s --check-prefix=ORDERED
 //
 // Query heads of a key head, and query blocks of each: one loop over pairs. A key block is fixed (j0 .. j0 + 128).
+
+// Additions in a fixed order, from the last block of keys on: whether the block behind this one goes over the same query blocks.
+// ORDERED-LABEL: tile.kernel @bwd(
+// ORDERED-SAME:    %[[TURNS:[^:]+]]: memref<?x?x?xi32, {{[^{]+}} {tile.argument = "dq_turns", tile.output, tile.workspace = ["batch", "heads", "queries up to 128"], tile.zeroed}
+// ORDERED:         tile.program longest_first abreast(1024)
+// ORDERED:         %[[J0:.+]] = arith.muli %block, %c128
+// The last block of keys has none behind it.
+// ORDERED:         %[[J1:[^ ]+]] = arith.addi %[[J0]], %c128
+// ORDERED:         %[[LEFT:[^ ]+]] = arith.subi %{{.+}}, %[[J1]]
+// ORDERED:         %[[LESS:[^ ]+]] = arith.addi %[[LEFT]], %c-1
+// ORDERED-NEXT:    %[[SOME:[^ ]+]] = arith.cmpi sge, %[[LESS]], %c0
+// ORDERED:         %[[LO0:[^ ]+]] = arith.divui
+// ORDERED-NEXT:    %[[HI1:[^ ]+]] = arith.select %[[SOME]], %{{.+}}, %[[LO0]]
+// ORDERED-NEXT:    %[[LO1:[^ ]+]] = arith.minsi %[[LO0]], %[[HI1]]
+// ORDERED:         scf.for {{.+}} iter_args(%{{[^ ]+}} = %c0, %[[I:[^ ]+]] = %{{.+}},
+// ORDERED:           %[[ROW:.+]] = arith.muli %[[I]], %c64
+// ORDERED:           %[[A:.+]] = arith.cmpi sge, %[[I]], %[[LO1]]
+// ORDERED-NEXT:      %[[B:.+]] = arith.cmpi slt, %[[I]], %[[HI1]]
+// ORDERED-NEXT:      %[[C:.+]] = arith.andi %[[A]], %[[B]]
+// ORDERED-NEXT:      tile.accumulate {{.+}}, %[[ROW]]] ordered turns(%[[TURNS]] : {{.+}}) follows(%[[C]])
 
 #s = #tile.schedule<q = 64, kv = 128, stages = 3, warps = 8, q_in_registers = false, sram = 232448, roles = <
     groups = 2, producer = 72, consumer = 216, overlap = true, turns = false, rescale = always, apart = false, ahead = false, skip = false>>
