@@ -1,6 +1,9 @@
 // Costs of a kernel from its manifest, its mask and its target: what
 // `flashc --explain` prints. Formulas only.
 #include "flashc/Compiler/Explain.h"
+
+#include "ExplainText.h"
+
 #include "flashc/Dialect/Attn/IR/Attn.h"
 
 #include "llvm/ADT/SmallVector.h"
@@ -139,8 +142,7 @@ Costs flashc::computeCosts(const Manifest &manifest, Attribute mask,
   return costs;
 }
 
-/// "12.3 M": three digits and a power of 1000.
-static std::string quantity(double value) {
+std::string flashc::quantity(double value) {
   static constexpr const char *units[] = {"", " k", " M", " G", " T", " P"};
   size_t unit = 0;
   while (value >= 999.5 && unit + 1 < std::size(units)) {

@@ -2,6 +2,7 @@
 #include "SupportMatrix.h"
 
 #include "flashc/Compiler/Compiler.h"
+#include "flashc/Dialect/Tile/IR/Tile.h"
 
 #include <fmt/format.h>
 #include <iterator>
@@ -9,6 +10,7 @@
 #include <vector>
 
 using namespace flashc;
+using mlir::WalkResult;
 
 /// D and Dv of the columns. The last is past the limit, to show what is said.
 static constexpr std::pair<int64_t, int64_t> kHeadDims[] = {
@@ -35,7 +37,23 @@ static std::string dimsText(std::pair<int64_t, int64_t> dims) {
              : fmt::format("{}/{}", dims.first, dims.second);
 }
 
-static llvm::Expected<std::string> tilesFor(const std::string &arch,
+/// The tiles of the kernel that takes longest; with a star where its warps have
+/// roles.
+static std::string tilesOf(mlir::ModuleOp module) {
+  std::string text;
+  for (auto kernel : module.getOps<tile::KernelOp>()) {
+    tile::ScheduleAttr schedule = kernel.getSchedule();
+    bool isMain =
+        kernel.walk([](tile::DotOp) { return WalkResult::interrupt(); })
+            .wasInterrupted();
+    if (isMain && text.empty())
+      text = fmt::format("{}x{}{}", schedule.getQ(), schedule.getKv(),
+                         schedule.getRoles() ? "*" : "");
+  }
+  return text;
+}
+
+static llvm::Expected<std::string> tilesFor(CompileOptions options,
                                             const std::string &dtype,
                                             std::pair<int64_t, int64_t> dims,
                                             mlir::MLIRContext &context) {
@@ -45,20 +63,22 @@ static llvm::Expected<std::string> tilesFor(const std::string &arch,
   auto module = buildAttnModule(spec, context);
   if (!module)
     return module.takeError();
-  CompileOptions options;
-  options.arch = arch;
   auto lowered = lowerTo(**module, options, Stage::Tile);
   if (!lowered)
     return lowered.takeError();
-  return fmt::format("{}x{}", lowered->manifest.qBlock,
-                     lowered->manifest.kvBlock);
+  return tilesOf(*lowered->module);
 }
 
-std::string tools::supportMatrix() {
+std::string tools::supportMatrix(bool backward, bool deterministic) {
   auto context = makeContext();
   Refusals refusals;
+  CompileOptions options;
+  options.backward = backward;
+  options.deterministic = deterministic;
   std::string text =
-      "query x key rows of a tile, or the number of a refusal\n\n";
+      fmt::format("query x key rows of a tile{}, * where warps have roles, or "
+                  "the number of a refusal\n\n",
+                  backward ? " of gradients" : "");
   auto out = std::back_inserter(text);
   fmt::format_to(out, "{:<8}{:<7}", "target", "dtype");
   for (auto dims : kHeadDims)
@@ -68,7 +88,8 @@ std::string tools::supportMatrix() {
     for (const char *dtype : {"f16", "bf16", "f32"}) {
       fmt::format_to(out, "{:<8}{:<7}", arch.str(), dtype);
       for (auto dims : kHeadDims) {
-        auto tiles = tilesFor(arch.str(), dtype, dims, *context);
+        options.arch = arch.str();
+        auto tiles = tilesFor(options, dtype, dims, *context);
         std::string cell = tiles ? *tiles : "";
         if (!tiles)
           cell = fmt::format(

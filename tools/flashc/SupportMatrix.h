@@ -9,7 +9,7 @@ namespace flashc::tools {
 /// A table of tiles by target, element type and head dims. Each cell builds the
 /// attention, verifies it and chooses its schedule as a compilation would;
 /// refusals are numbered and their sentences stand below.
-std::string supportMatrix();
+std::string supportMatrix(bool backward, bool deterministic);
 
 } // namespace flashc::tools
 

@@ -213,6 +213,48 @@ static llvm::Error checkSizes(llvm::ArrayRef<int64_t> lengths) {
   return llvm::Error::success();
 }
 
+/// What explains a problem of these sizes.
+using Explainer = std::function<std::string(const ProblemSize &)>;
+
+static llvm::Expected<Explainer>
+explainGradientsOf(mlir::ModuleOp module, const CompileOptions &options,
+                   mlir::Attribute mask, const TargetInfo &target) {
+  ProgramImage program;
+  if (target.isCPU) {
+    llvm::Expected<Lowering> lowered = lowerTo(module, options, Stage::LLVM);
+    if (!lowered)
+      return lowered.takeError();
+    program.manifest = std::move(*lowered->program);
+  } else {
+    llvm::Expected<std::unique_ptr<Assembler>> assembler = chosenAssembler();
+    if (!assembler)
+      return assembler.takeError();
+    llvm::Expected<ProgramImage> compiled =
+        compileProgramToGPU(module, options, assembler->get());
+    if (!compiled)
+      return compiled.takeError();
+    program = std::move(*compiled);
+  }
+  return [program = std::move(program), mask, target](const ProblemSize &size) {
+    return explainGradients(program.manifest, program.kernels, mask, target,
+                            size);
+  };
+}
+
+static llvm::Expected<Explainer> explainerOf(mlir::ModuleOp module,
+                                             const CompileOptions &options,
+                                             mlir::Attribute mask,
+                                             const TargetInfo &target) {
+  if (options.backward)
+    return explainGradientsOf(module, options, mask, target);
+  llvm::Expected<Manifest> manifest = fullManifest(module, options);
+  if (!manifest)
+    return manifest.takeError();
+  return [manifest = *manifest, mask, target](const ProblemSize &size) {
+    return explain(manifest, mask, target, size);
+  };
+}
+
 static llvm::Error explainTo(mlir::ModuleOp module,
                              const CompileOptions &options) {
   llvm::SmallVector<int64_t> lengths(seq.begin(), seq.end());
@@ -226,10 +268,11 @@ static llvm::Error explainTo(mlir::ModuleOp module,
   llvm::Expected<AttnFunction> attention = findAttention(module);
   if (!attention)
     return attention.takeError();
-  llvm::Expected<Manifest> manifest = fullManifest(module, options);
-  if (!manifest)
-    return manifest.takeError();
   attn::ForwardOp op = attention->forward;
+  llvm::Expected<Explainer> explainer = explainerOf(
+      module, options, op.getMask().value_or(mlir::Attribute()), *target);
+  if (!explainer)
+    return explainer.takeError();
   auto staticOr = [](int64_t size, int64_t otherwise) {
     return mlir::ShapedType::isDynamic(size) ? otherwise : size;
   };
@@ -238,8 +281,7 @@ static llvm::Error explainTo(mlir::ModuleOp module,
   int64_t kvHeads =
       staticOr(op.getKey().getType().getDimSize(op.getHeadsDim()), heads);
   for (int64_t n : lengths)
-    llvm::outs() << explain(*manifest, op.getMask().value_or(mlir::Attribute()),
-                            *target, {batch, heads, kvHeads, n, n})
+    llvm::outs() << (*explainer)({batch, heads, kvHeads, n, n})
                  << (n == lengths.back() ? "" : "\n");
   return llvm::Error::success();
 }
@@ -261,7 +303,7 @@ static llvm::Error runFlashc() {
   if (options.arch == "list")
     return listArchs();
   if (matrix) {
-    llvm::outs() << supportMatrix();
+    llvm::outs() << supportMatrix(options.backward, options.deterministic);
     return llvm::Error::success();
   }
   auto context = makeContext();
@@ -270,9 +312,6 @@ static llvm::Error runFlashc() {
     return module.takeError();
   if (llvm::Error error = resolveGradients(**module, options))
     return error;
-  if (explainFlag && options.backward)
-    return makeError("--explain knows nothing of gradients yet; leave it or "
-                     "--backward out");
   llvm::Expected<CompileOptions> tuned = withTuned(**module, options, "");
   if (!tuned)
     return tuned.takeError();

@@ -3,6 +3,7 @@
 #define FLASHC_COMPILER_EXPLAIN_H
 
 #include "flashc/Support/KernelImage.h"
+#include "flashc/Support/ProgramManifest.h"
 #include "flashc/Support/TargetInfo.h"
 
 #include "mlir/IR/Attributes.h"
@@ -47,6 +48,14 @@ Costs computeCosts(const Manifest &manifest, mlir::Attribute mask,
 /// The report of `flashc --explain`.
 std::string explain(const Manifest &manifest, mlir::Attribute mask,
                     const TargetInfo &target, const ProblemSize &size);
+
+/// The report of `flashc --backward --explain`: the kernels (with registers
+/// where `images`, of the same order, have been through ptxas), FLOPs, the
+/// least bytes, and the workspaces by their rule.
+std::string explainGradients(const ProgramManifest &program,
+                             llvm::ArrayRef<KernelImage> images,
+                             mlir::Attribute mask, const TargetInfo &target,
+                             const ProblemSize &size);
 
 } // namespace flashc
 
