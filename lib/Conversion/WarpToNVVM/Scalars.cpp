@@ -64,13 +64,14 @@ void KernelEmitter::emitProgram(warp::ProgramOp op) {
   Value rounded =
       arith::AddIOp::create(b, gridSize(2, 2), i32(kernel.getQBlock() - 1));
   Value blocks = arith::DivUIOp::create(b, rounded, qBlock);
-  Value heads = gridSize(1, 1);
-  Value block, rest;
+  Value block, rest, heads;
   if (std::optional<int64_t> bytes = op.getAbreast()) {
+    heads = gridSize(1, 1);
     std::tie(block, rest) = takeAbreast(id, blocks, heads, *bytes);
   } else {
     block = arith::RemUIOp::create(b, id, blocks);
     rest = arith::DivUIOp::create(b, id, blocks);
+    heads = gridSize(1, 1);
   }
   Value head = arith::RemUIOp::create(b, rest, heads);
   Value batch = arith::DivUIOp::create(b, rest, heads);
