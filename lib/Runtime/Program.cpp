@@ -8,6 +8,7 @@
 
 #include "flashc/Support/Error.h"
 
+#include "llvm/ADT/StringSet.h"
 #include "llvm/Support/MathExtras.h"
 
 #include <limits>
@@ -131,6 +132,7 @@ Program::pack(const llvm::StringMap<ArrayArg> &arrays,
     return std::move(error);
   PackedProgram packed;
   packed.zeroed = placed->zeroed;
+  llvm::StringSet<> checked; // a call of the driver each
   for (auto [kernel, module] : llvm::zip_equal(info.kernels, kernels)) {
     std::vector<ArrayArg> args;
     for (const std::string &name : kernel.arguments) {
@@ -149,7 +151,7 @@ Program::pack(const llvm::StringMap<ArrayArg> &arrays,
             packTensorMaps(kernel.name, module.manifest(), args, *arguments))
       return std::move(error);
     for (auto [name, array] : llvm::zip_equal(kernel.arguments, args))
-      if (!llvm::is_contained(array.shape, 0))
+      if (!llvm::is_contained(array.shape, 0) && checked.insert(name).second)
         if (llvm::Error error = device->checkReadable(array.pointer))
           return makeError("array '{}': {}", name,
                            llvm::toString(std::move(error)));
