@@ -49,10 +49,10 @@ void BackwardKernel::setPlain(bool isPlain) {
 }
 
 void BackwardKernel::setSingleStage() {
-  schedule = tile::ScheduleAttr::get(b.getContext(), q, kv, /*stages=*/1,
-                                     whole.getWarps(), whole.getQInRegisters(),
-                                     whole.getSram(), whole.getWarpRows(),
-                                     /*roles=*/tile::RolesAttr());
+  schedule = tile::ScheduleAttr::get(
+      b.getContext(), whole.getQ(), whole.getKv(), /*stages=*/1,
+      whole.getWarps(), whole.getQInRegisters(), whole.getSram(),
+      whole.getWarpRows(), /*roles=*/tile::RolesAttr());
 }
 
 void BackwardKernel::setQueryForm(bool isQueryForm) {

@@ -2,7 +2,7 @@
 // summed up, from the indices of its attn.add_gradient ops.
 #include "CaptureGradients.h"
 
-#include "llvm/ADT/SetVector.h"
+#include "flashc/Dialect/Attn/IR/ScoreBias.h"
 
 using namespace mlir;
 
@@ -14,17 +14,11 @@ enum Argument : unsigned { kScore, kBatch, kHead, kQuery, kKey, kGradient };
 /// Whether one of `values` depends on one of the region's arguments
 /// `arguments`.
 bool dependsOnAny(ValueRange values, ArrayRef<unsigned> arguments) {
-  llvm::SetVector<Value> reached(values.begin(), values.end());
-  for (size_t n = 0; n < reached.size(); ++n) { // grows on the way
-    if (auto argument = dyn_cast<BlockArgument>(reached[n])) {
-      if (llvm::is_contained(arguments, argument.getArgNumber()))
-        return true;
-      continue;
-    }
-    for (Value operand : reached[n].getDefiningOp()->getOperands())
-      reached.insert(operand);
-  }
-  return false;
+  return llvm::any_of(values, [&](Value value) {
+    return attn::dependsOn(value, [&](BlockArgument argument) {
+      return llvm::is_contained(arguments, argument.getArgNumber());
+    });
+  });
 }
 
 /// Which dimension is indexed by argument `number` itself; -1 for none.

@@ -258,8 +258,8 @@ void buildGatherKernel(BackwardKernel &k, StringRef name,
   };
   k.setSingleStage();
   k.wantsAdditions = true;
-  SmallVector<std::string> outputs = {BufferList::sumOf(form.capture)};
-  outputs.push_back(BufferList::gradientOf(form.capture));
+  SmallVector<std::string> outputs = {BufferList::sumOf(form.capture),
+                                      BufferList::gradientOf(form.capture)};
   k.begin(name, inputs, outputs, place(form.batchDim), place(form.headDim),
           place(form.queryDim), k.q);
   Gatherer(k, form).build();

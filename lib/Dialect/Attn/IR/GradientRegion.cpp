@@ -1,8 +1,7 @@
 // What gradient regions of attn.backward make of dx.
-#include "flashc/Dialect/Attn/IR/Attn.h"
+#include "flashc/Dialect/Attn/IR/ScoreBias.h"
 
 #include "mlir/IR/Matchers.h"
-#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 using namespace flashc::attn;
@@ -17,16 +16,8 @@ public:
   explicit Dependence(Value gradient) : gradient(gradient) {}
 
   bool depends(Value value) const {
-    llvm::SetVector<Value> reached;
-    reached.insert(value);
-    for (size_t i = 0; i < reached.size(); ++i) { // grows on the way
-      if (reached[i] == gradient)
-        return true;
-      if (Operation *op = reached[i].getDefiningOp())
-        for (Value operand : op->getOperands())
-          reached.insert(operand);
-    }
-    return false;
+    return dependsOn(
+        value, [&](BlockArgument argument) { return argument == gradient; });
   }
 
   /// Is it dx times a factor?

@@ -11,20 +11,26 @@ namespace {
 enum Argument : unsigned { Score, Batch, Head, Query, Key };
 } // namespace
 
-bool isSameForHead(Value value) {
-  llvm::SetVector<Value> pending;
-  pending.insert(value);
-  for (size_t i = 0; i < pending.size(); ++i) {
-    if (auto argument = dyn_cast<BlockArgument>(pending[i])) {
-      unsigned number = argument.getArgNumber();
-      if (number == Score || number == Query || number == Key)
-        return false;
+bool dependsOn(Value value, llvm::function_ref<bool(BlockArgument)> isOne) {
+  llvm::SetVector<Value> reached;
+  reached.insert(value);
+  for (size_t i = 0; i < reached.size(); ++i) { // grows on the way
+    if (auto argument = dyn_cast<BlockArgument>(reached[i])) {
+      if (isOne(argument))
+        return true;
     } else {
-      auto operands = pending[i].getDefiningOp()->getOperands();
-      pending.insert(operands.begin(), operands.end());
+      auto operands = reached[i].getDefiningOp()->getOperands();
+      reached.insert(operands.begin(), operands.end());
     }
   }
-  return true;
+  return false;
+}
+
+bool isSameForHead(Value value) {
+  return !dependsOn(value, [](BlockArgument argument) {
+    unsigned number = argument.getArgNumber();
+    return number == Score || number == Query || number == Key;
+  });
 }
 
 std::optional<ScoreBias> matchScoreBias(AttentionInterface op) {

@@ -47,8 +47,7 @@ LogicalResult checkArgument(KernelOp kernel, unsigned i, Type type) {
   if (kernel.getArgAttr(i, kOutputAttr) && !isTensor && !isRows && !isFlat)
     return kernel.emitOpError() << "output #" << i << " has type " << view
                                 << ", but an output is a 4-D view, a 3-D view "
-                                   "of f32 or i32 or a 1-D view "
-                                   "of floats";
+                                   "of f32 or i32 or a 1-D view of floats";
   return success();
 }
 

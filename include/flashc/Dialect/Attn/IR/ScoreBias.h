@@ -19,6 +19,11 @@ struct ScoreBias {
 /// is none.
 std::optional<ScoreBias> matchScoreBias(AttentionInterface op);
 
+/// Whether an argument of its region for which `isOne` holds is a part of what
+/// `value` is computed from.
+bool dependsOn(mlir::Value value,
+               llvm::function_ref<bool(mlir::BlockArgument)> isOne);
+
 /// Whether `value` does not depend on the score, the query or the key of the
 /// region that it stands in.
 bool isSameForHead(mlir::Value value);
