@@ -39,7 +39,8 @@ def Tile_ScheduleAttr : AttrDef<Tile_Dialect, "Schedule"> {
     `sram` is the budget in bytes of on-chip memory of one block that the choice was made under. `q` is a multiple of
     16 * warps and `kv` of 16: a warp has whole steps of a tensor core. There are at most 32 warps and 64 stages. A warp has at least
     `warp_rows` rows of a tile, 16 (left out) or 32: where the warps have more rows together than the tile, columns are dealt to groups of them
-    (a backward only). With `roles` (Hopper) `warps` are those that compute, four a group, with 16 rows each.
+    (a backward only). With `roles` (Hopper) `warps` are those that compute, four a group, with 16 rows each; where blocks have fewer rows
+    than all groups together, each group has all 64 rows, and some of the results (a backward only).
     Written `#tile.schedule<q = 128, kv = 64, stages = 1, warps = 4, q_in_registers = false, sram = 166912>`.
   }];
   let parameters = (ins "int64_t":$q, "int64_t":$kv, "int64_t":$stages, "int64_t":$warps, "bool":$q_in_registers,
@@ -47,6 +48,12 @@ def Tile_ScheduleAttr : AttrDef<Tile_Dialect, "Schedule"> {
                         OptionalParameter<"::flashc::tile::RolesAttr">:$roles);
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    /// Whether each group has all rows of a block, and some of its results.
+    bool isSharedByResults() const;
+    /// Warps that the rows of a tile are dealt to.
+    int64_t getRowWarps() const;
+  }];
 }
 
 def Tile_GridAttr : AttrDef<Tile_Dialect, "Grid"> {

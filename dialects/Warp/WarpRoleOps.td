@@ -10,7 +10,8 @@ def Warp_RoleOp : Warp_Op<"role", [SingleBlock, NoTerminator, HasParent<"KernelO
   let summary = "What the loading warp, or the warpgroups that compute, run";
   let description = [{
     `registers` is the budget of a thread of the role (setmaxnreg). Nothing but the kernel's arguments, its rings and
-    buffers, and constants may be used from outside, since other warps have other registers. A kernel has one consumer, and one
+    buffers, and constants may be used from outside, since other warps have other registers. A kernel has one consumer, or one for
+    each `group` (then each of these has all rows of a tile, and results of its own), and one
     producer or one reducer: a warpgroup beside the groups that multiplies what they write into rings, adds up the products in
     global memory, and whose first thread also does what a producer does. The registers of the one, and of each group of the
     other, are together at most what the block was launched with, (groups + 1) times the largest multiple of 8 that a
@@ -20,9 +21,9 @@ def Warp_RoleOp : Warp_Op<"role", [SingleBlock, NoTerminator, HasParent<"KernelO
     }
     ```
   }];
-  let arguments = (ins Warp_RoleKind:$kind, I64Attr:$registers);
+  let arguments = (ins Warp_RoleKind:$kind, I64Attr:$registers, OptionalAttr<I64Attr>:$group);
   let regions = (region SizedRegion<1>:$body);
-  let assemblyFormat = "$kind `registers` `(` $registers `)` attr-dict-with-keyword $body";
+  let assemblyFormat = "$kind (`group` `(` $group^ `)`)? `registers` `(` $registers `)` attr-dict-with-keyword $body";
   let hasVerifier = 1;
 }
 
@@ -176,8 +177,8 @@ def Warp_ReleaseOp : Warp_Op<"release", [MemoryEffects<[MemRead, MemWrite]>]> {
 def Warp_AcquireOp : Warp_Op<"acquire", [MemoryEffects<[MemRead, MemWrite]>, AttrSizedOperandSegments]> {
   let summary = "Wait for the group's part of the ring's next slot to be empty, and name the slot";
   let description = [{
-    Consumer only, of a ring with a part for each group that the reducer receives. The group writes its part with `warp.store` and hands
-    it over with `warp.commit`.
+    Consumer only, of a ring that the reducer receives, with a part for each group, or that another group does, where each has a role.
+    The group writes its part with `warp.store` and hands it over with `warp.commit`.
     ```mlir
     %ds = warp.acquire %dsr at(%stage, %phase) : !warp.ring<128x64xf16, 64, depth = 2, parts = 2> -> !warp.buffer<128x64xf16, 64, parts = 2>
     ```
@@ -197,6 +198,20 @@ def Warp_CommitOp : Warp_Op<"commit", [MemoryEffects<[MemRead, MemWrite]>]> {
   }];
   let arguments = (ins Warp_BufferType:$buffer);
   let assemblyFormat = "$buffer attr-dict `:` qualified(type($buffer))";
+  let hasVerifier = 1;
+}
+
+def Warp_ReclaimOp : Warp_Op<"reclaim", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "Wait until the one block that was sent through a ring of one slot is given back by all, and name the slot";
+  let description = [{
+    Consumer only, one group of a kernel where each has a role: from here on the slot's bytes are its own.
+    ```mlir
+    %room = warp.reclaim %kr : !warp.ring<64x256xf16, 64, depth = 1> -> !warp.buffer<64x256xf16, 64>
+    ```
+  }];
+  let arguments = (ins Warp_RingType:$ring);
+  let results = (outs Warp_BufferType:$buffer);
+  let assemblyFormat = "$ring attr-dict `:` qualified(type($ring)) `->` qualified(type($buffer))";
   let hasVerifier = 1;
 }
 
@@ -383,6 +398,21 @@ def Warp_EndSumsOp : Warp_Op<"end_sums", [MemoryEffects<[MemRead, MemWrite]>]> {
   }];
   let arguments = (ins Warp_TurnsView:$turns, Index:$batch, Index:$head, Index:$row, Index:$number);
   let assemblyFormat = [{ $turns `[` $batch `,` $head `,` $row `]` `number` `(` $number `)` attr-dict `:` qualified(type($turns)) }];
+}
+
+def Warp_AddPackedOp : Warp_Op<"add_packed", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "Add a fragment to sums in global memory in packed order, four elements of a lane at a time";
+  let description = [{
+    Reducer only. The fragment has 64 rows, from `row` on, of which `row` is a multiple, and the columns from `first` on. Memory, and what
+    other blocks may do meanwhile, are as for `warp.send_sums`.
+    ```mlir
+    warp.add_packed %dq to %sums[%b, %h, %row] first(64) : !warp.fragment<64x64xf32>, memref<?x?x?x256xf32, strided<[?, ?, ?, 1], offset: ?>>
+    ```
+  }];
+  let arguments = (ins Warp_FragmentType:$fragment, Warp_View:$view, Index:$batch, Index:$head, Index:$row, I64Attr:$first);
+  let assemblyFormat = [{ $fragment `to` $view `[` $batch `,` $head `,` $row `]` `first` `(` $first `)` attr-dict
+                          `:` qualified(type($fragment)) `,` qualified(type($view)) }];
+  let hasVerifier = 1;
 }
 
 def Warp_SendSumsOp : Warp_Op<"send_sums", [MemoryEffects<[MemRead, MemWrite]>]> {

@@ -2,7 +2,9 @@
 //
 // Used by chooseSchedule and checkSchedule. In: gradients, on a target with
 // wgmma. Out: the schedule of their main kernel, if there is such a form: two
-// warpgroups of 64 keys and one that owns dQ and loads (docs/decisions/022).
+// warpgroups of 64 keys each and one that owns dQ and loads (docs/decisions/022);
+// for head dims whose sums are too long for that, one group for dV, one for dK
+// and the third (docs/decisions/025).
 //
 //===----------------------------------------------------------------------===//
 #include "BackwardSchedule.h"
@@ -15,7 +17,8 @@
 namespace flashc {
 namespace {
 constexpr int64_t kGroups = 2;
-constexpr int64_t kKeys = 64 * kGroups;
+constexpr int64_t kGroupRows = 64;
+constexpr int64_t kKeys = kGroupRows * kGroups;
 /// Registers of the groups that own keys, and of the one that owns dQ, which
 /// with these makes 64 columns of it at a time.
 constexpr int64_t kKeyRegisters = 216, kReducerRegisters = 72;
@@ -25,54 +28,104 @@ constexpr int64_t kScoreKeyRegisters = 224, kNarrowReducerRegisters = 56;
 /// Slots of Q's and dO's rings: with two, loads that the third group starts
 /// beside its products come late.
 constexpr int64_t kStages = 3;
-/// Slots of dS and of sums on their way out.
-constexpr int64_t kScoreSlots = 2, kSumSlots = 2;
+/// Slots of dS, of P between groups that share results, and of sums on their
+/// way out.
+constexpr int64_t kScoreSlots = 2, kProbSlots = 2, kSumSlots = 2;
 constexpr int64_t kSumBytes = 64 * 64 * 4;
 constexpr int64_t kBarrierBytes = 256;
 constexpr int64_t kSegment = 64;
-/// Of a thread's registers sums of dK and dV take a head dim's number.
-constexpr int64_t kMostColumns = 128;
+/// Of a thread's registers sums of dK and dV take a head dim's number, and where
+/// groups share the results, each of them half of that.
+constexpr int64_t kMostColumns = 128, kMostSharedColumns = 256;
+
+/// Bytes of a ring of blocks of queries, whose LSE or D stand beside its rows.
+int64_t ringBytes(int64_t slots, int64_t rows, int64_t dim) {
+  int64_t columns = int64_t(llvm::alignTo(dim, kSegment));
+  return int64_t(llvm::alignTo(slots * rows * (2 * columns + 4), 1024));
+}
+
+Schedule roleSchedule(int64_t q, int64_t kv, int64_t stages,
+                      const TargetInfo &target) {
+  Schedule s;
+  s.q = q;
+  s.kv = kv;
+  s.stages = stages;
+  s.warps = 4 * kGroups;
+  s.sram = target.sharedBytesPerBlock;
+  RoleChoices roles;
+  roles.groups = kGroups;
+  roles.rescale = RescaleKind::Always;
+  roles.producerRegisters = kReducerRegisters;
+  roles.consumerRegisters = kKeyRegisters;
+  s.registersEstimate = roles.consumerRegisters;
+  s.roles = roles;
+  return s;
+}
+
+/// Each group owns 64 keys, with their dK and dV.
+std::optional<Schedule> chooseByRows(const ScheduleRequest &request,
+                                     const TargetInfo &target) {
+  int64_t d = request.headDim;
+  // A pair's tiles take what the sums of dK and dV leave. What a score function
+  // needs of its own does not fit beside the longer ones.
+  bool isLong = d <= kSegment && (!request.hasScore || request.isDistance);
+  Schedule s =
+      roleSchedule(isLong ? 128 : 64, kKeys,
+                   request.stages ? request.stages : kStages, target);
+  if (request.hasScore) {
+    s.roles->producerRegisters = kNarrowReducerRegisters;
+    s.roles->consumerRegisters = s.registersEstimate = kScoreKeyRegisters;
+  }
+  int64_t columns = int64_t(llvm::alignTo(d, kSegment));
+  // dO gives up a slot where blocks are long.
+  int64_t fewer = s.q > kSegment && s.stages > 2 ? s.stages - 1 : s.stages;
+  s.sharedBytes = 4 * kKeys * columns + ringBytes(s.stages, s.q, d) +
+                  ringBytes(fewer, s.q, d) + 2 * kScoreSlots * kKeys * s.q +
+                  kSumSlots * kSumBytes + kBarrierBytes;
+  if (s.sharedBytes > s.sram)
+    return std::nullopt;
+  return s;
+}
+
+/// Both groups have the same 64 keys, one their dV and one their dK.
+std::optional<Schedule> chooseByResults(const ScheduleRequest &request,
+                                        const TargetInfo &target) {
+  auto bytesOf = [&](int64_t stages) {
+    int64_t columns = int64_t(llvm::alignTo(request.headDim, kSegment) +
+                              llvm::alignTo(request.valueHeadDim, kSegment));
+    return 2 * kGroupRows * columns +
+           ringBytes(stages, kGroupRows, request.headDim) +
+           ringBytes(stages, kGroupRows, request.valueHeadDim) +
+           2 * (kScoreSlots + kProbSlots) * kGroupRows * kGroupRows +
+           kBarrierBytes;
+  };
+  int64_t stages = request.stages ? request.stages : kStages;
+  while (!request.stages && stages > 2 &&
+         bytesOf(stages) > target.sharedBytesPerBlock)
+    --stages;
+  if (bytesOf(stages) > target.sharedBytesPerBlock || stages < 2)
+    return std::nullopt;
+  Schedule s = roleSchedule(kGroupRows, kGroupRows, stages, target);
+  s.sharedBytes = bytesOf(stages);
+  return s;
+}
 } // namespace
 
 std::optional<Schedule> chooseBackwardRoles(const ScheduleRequest &request,
                                             const TargetInfo &target) {
-  int64_t d = request.headDim;
+  int64_t d = request.headDim, dv = request.valueHeadDim;
   bool aligned = request.alignment == 0 || request.alignment == 16;
-  bool isDim = d % kTileColumnStep == 0 && d <= kMostColumns;
-  if (!target.hasRoles || !aligned || !isDim || request.valueHeadDim != d ||
+  bool isDim = d % kTileColumnStep == 0 && dv % kTileColumnStep == 0 &&
+               std::max(d, dv) <= kMostSharedColumns;
+  if (!target.hasRoles || !aligned || !isDim ||
       request.element == ElementKind::F32 || !request.hasFactor ||
       request.sumsCaptures || (request.isDeterministic && !request.isConvex))
     return std::nullopt;
-  Schedule s;
-  // A pair's tiles take what the sums of dK and dV leave. What a score function
-  // needs of its own does not fit beside the longer ones.
-  bool isLong = d <= kSegment && (!request.hasScore || request.isDistance);
-  s.q = isLong ? 128 : 64;
-  s.kv = kKeys;
-  s.stages = request.stages ? request.stages : kStages;
-  s.warps = 4 * kGroups;
-  s.sram = target.sharedBytesPerBlock;
-  int64_t columns = int64_t(llvm::alignTo(d, kSegment));
-  auto ring = [&](int64_t slots) { // LSE or D stand beside its rows
-    return int64_t(llvm::alignTo(slots * s.q * (2 * columns + 4), 1024));
-  };
-  // dO gives up a slot where blocks are long.
-  int64_t fewer = s.q > kSegment && s.stages > 2 ? s.stages - 1 : s.stages;
-  s.sharedBytes = 4 * kKeys * columns + ring(s.stages) + ring(fewer) +
-                  2 * kScoreSlots * kKeys * s.q + kSumSlots * kSumBytes +
-                  kBarrierBytes;
-  if (s.sharedBytes > s.sram)
+  if (d == dv && d <= kMostColumns)
+    return chooseByRows(request, target);
+  if (request.isDeterministic)
     return std::nullopt;
-  RoleChoices roles;
-  roles.groups = kGroups;
-  roles.producerRegisters =
-      request.hasScore ? kNarrowReducerRegisters : kReducerRegisters;
-  roles.consumerRegisters =
-      request.hasScore ? kScoreKeyRegisters : kKeyRegisters;
-  s.registersEstimate = roles.consumerRegisters;
-  roles.rescale = RescaleKind::Always;
-  s.roles = roles;
-  return s;
+  return chooseByResults(request, target);
 }
 
 llvm::Error checkBackwardRoles(const ScheduleRequest &asked, const Schedule &s,
@@ -83,10 +136,10 @@ llvm::Error checkBackwardRoles(const ScheduleRequest &asked, const Schedule &s,
   if (!most)
     return makeError(
         "gradients by warps with roles are for head dims that are multiples of "
-        "16 up to 128, of K and V alike, in f16 or bf16, with a score function "
+        "16 up to 256, in f16 or bf16, with a score function "
         "whose gradient is a product and adds to no captured tensor but by "
-        "query and key, in a fixed order only under a mask without gaps, on "
-        "sm_90a; this is head dims {} and {} on {} with {} stages: leave the "
+        "query and key, in a fixed order only under a mask without gaps and "
+        "with head dims up to 128, of K and V alike, on sm_90a; this is head dims {} and {} on {} with {} stages: leave the "
         "schedule to be chosen",
         request.headDim, request.valueHeadDim, target.arch, s.stages);
   if (s.q != most->q || s.kv != most->kv || s.warps != most->warps ||

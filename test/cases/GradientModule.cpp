@@ -76,16 +76,31 @@ CompiledGradients test::compileGradients(const GradientCase &test,
   return out;
 }
 
+namespace {
+/// Of Q and K, and of V.
+struct Dims {
+  int64_t qk, v;
+  Dims(int64_t dim) : qk(dim), v(dim) {}
+  Dims(int64_t qk, int64_t v) : qk(qk), v(v) {}
+  /// Whether groups have the same keys, and dV or dK of them.
+  bool areShared() const { return qk != v || qk > 128; }
+};
+} // namespace
+
 /// As flashc prints it for sm_90a.
-static std::string roleSchedule(int64_t headDim, bool hasScore = false,
+static std::string roleSchedule(Dims dims, bool hasScore = false,
                                 bool isDistance = false) {
+  bool isNarrow = hasScore && !dims.areShared();
+  bool isLong =
+      !dims.areShared() && dims.qk <= 64 && (!hasScore || isDistance);
+  bool isWide = dims.areShared() && dims.qk + dims.v > 384;
   return fmt::format(
-      "#tile.schedule<q = {}, kv = 128, stages = 3, warps = 8, q_in_registers "
+      "#tile.schedule<q = {}, kv = {}, stages = {}, warps = 8, q_in_registers "
       "= false, sram = 232448, roles = <groups = 2, producer = {}, consumer = "
       "{}, overlap = true, turns = false, rescale = always, apart = false, "
       "ahead = false, skip = false>>",
-      headDim <= 64 && (!hasScore || isDistance) ? 128 : 64, hasScore ? 56 : 72,
-      hasScore ? 224 : 216);
+      isLong ? 128 : 64, dims.areShared() ? 64 : 128, isWide ? 2 : 3,
+      isNarrow ? 56 : 72, isNarrow ? 224 : 216);
 }
 
 namespace {
@@ -93,15 +108,18 @@ struct Shape {
   int64_t batch, heads, kvHeads, sq, sk;
 };
 
-AttentionProblem normalProblem(Element element, int64_t dim, const Shape &shape,
+AttentionProblem normalProblem(Element element, Dims dims, const Shape &shape,
                                const MaskExpr &mask, Random &random) {
   AttentionProblem p;
   p.mask = mask;
-  p.scale = 1 / std::sqrt(double(dim));
-  p.q = HostTensor::dense(element, {shape.batch, shape.heads, shape.sq, dim},
-                          p.layout);
-  p.k = p.v = HostTensor::dense(
-      element, {shape.batch, shape.kvHeads, shape.sk, dim}, p.layout);
+  p.scale = 1 / std::sqrt(double(dims.qk));
+  auto tensor = [&](int64_t heads, int64_t length, int64_t dim) {
+    return HostTensor::dense(element, {shape.batch, heads, length, dim},
+                             p.layout);
+  };
+  p.q = tensor(shape.heads, shape.sq, dims.qk);
+  p.k = tensor(shape.kvHeads, shape.sk, dims.qk);
+  p.v = tensor(shape.kvHeads, shape.sk, dims.v);
   for (HostTensor *t : {&p.q, &p.k, &p.v})
     fillNormal(*t, random);
   return p;
@@ -119,27 +137,28 @@ std::vector<GradientCase> test::roleCases() {
                             MaskExpr::window(100, 50)};
   std::vector<GradientCase> cases;
   Random random(22);
-  for (int64_t dim : {64, 96, 128})
+  for (Dims dims : {Dims(64), Dims(96), Dims(128), Dims(192, 128), Dims(256)})
     for (Element element : {Element::F16, Element::BF16})
       for (const MaskExpr &mask : masks)
         for (const Shape &shape : shapes) {
-          AttentionProblem p = normalProblem(element, dim, shape, mask, random);
+          AttentionProblem p =
+              normalProblem(element, dims, shape, mask, random);
           GradientCase test;
           test.name = "roles: " + p.describe();
           test.problem = gradientOf(std::move(p), random);
-          test.schedule = roleSchedule(dim);
+          test.schedule = roleSchedule(dims);
           cases.push_back(std::move(test));
         }
   return cases;
 }
 
 namespace {
-/// Kernels with roles of one head dim and type: score functions, key lengths,
+/// Kernels with roles of one pair of head dims and type: score functions, key lengths,
 /// and sums in order.
 class RoleVariants {
 public:
-  RoleVariants(int64_t dim, Element element, Random &random)
-      : dim(dim), element(element), random(random) {}
+  RoleVariants(Dims dims, Element element, Random &random)
+      : dims(dims), element(element), random(random) {}
 
   void addScores(std::vector<GradientCase> &cases) {
     for (int kind = 0; kind < kScoreKinds; ++kind) {
@@ -147,7 +166,7 @@ public:
       bool isGathered = ScoreKind(kind) <= ScoreKind::HeadBias;
       MaskExpr mask = kind % 2 ? MaskExpr::none() : MaskExpr::causal();
       AttentionProblem p =
-          normalProblem(element, dim, {2, 4, 2, 170, 290}, mask, random);
+          normalProblem(element, dims, {2, 4, 2, 170, 290}, mask, random);
       addScoreFunction(p, ScoreKind(kind), random, /*staticHeads=*/false);
       GradientCase test =
           make(std::move(p), ScoreKind(kind) == ScoreKind::Slopes);
@@ -160,7 +179,7 @@ public:
   void addKeyLengths(std::vector<GradientCase> &cases) {
     for (const MaskExpr &mask : {MaskExpr::none(), MaskExpr::causal()}) {
       AttentionProblem p =
-          normalProblem(element, dim, {4, 2, 1, 200, 300}, mask, random);
+          normalProblem(element, dims, {4, 2, 1, 200, 300}, mask, random);
       p.kvLengths = {300, 129, 0, 57};
       cases.push_back(make(std::move(p)));
     }
@@ -168,7 +187,7 @@ public:
 
   void addPlain(std::vector<GradientCase> &cases) {
     for (const Shape &shape : {Shape{2, 4, 2, 170, 290}, {1, 1, 1, 300, 200}})
-      cases.push_back(make(normalProblem(element, dim, shape,
+      cases.push_back(make(normalProblem(element, dims, shape,
                                          MaskExpr::window(100, 50), random)));
   }
 
@@ -177,7 +196,7 @@ public:
          {Shape{2, 4, 2, 400, 700}, {1, 2, 2, 700, 400}, {1, 1, 1, 1, 1}})
       for (const MaskExpr &mask :
            {MaskExpr::none(), MaskExpr::causal(), MaskExpr::window(100, 50)}) {
-        AttentionProblem p = normalProblem(element, dim, shape, mask, random);
+        AttentionProblem p = normalProblem(element, dims, shape, mask, random);
         GradientCase test = make(std::move(p));
         test.problem.deterministic = true;
         cases.push_back(std::move(test));
@@ -188,12 +207,12 @@ private:
   GradientCase make(AttentionProblem p, bool isDistance = false) {
     GradientCase test;
     test.name = "roles: " + p.describe();
-    test.schedule = roleSchedule(dim, bool(p.score), isDistance);
+    test.schedule = roleSchedule(dims, bool(p.score), isDistance);
     test.problem = gradientOf(std::move(p), random);
     return test;
   }
 
-  int64_t dim;
+  Dims dims;
   Element element;
   Random &random;
 };
@@ -202,18 +221,20 @@ private:
 std::vector<GradientCase> test::roleVariantCases() {
   std::vector<GradientCase> cases;
   Random random(23);
-  constexpr std::pair<int64_t, Element> kinds[] = {{64, Element::F16},
-                                                   {96, Element::BF16},
-                                                   {128, Element::F16},
-                                                   {128, Element::BF16}};
-  for (auto [dim, element] : kinds) {
-    RoleVariants variants(dim, element, random);
+  const std::pair<Dims, Element> kinds[] = {
+      {Dims(64), Element::F16},  {Dims(96), Element::BF16},
+      {Dims(128), Element::F16}, {Dims(128), Element::BF16},
+      {Dims(256), Element::F16}, {Dims(192, 128), Element::BF16}};
+  for (auto [dims, element] : kinds) {
+    RoleVariants variants(dims, element, random);
     variants.addScores(cases);
     variants.addKeyLengths(cases);
-    variants.addOrdered(cases);
+    if (!dims.areShared())
+      variants.addOrdered(cases);
   }
-  for (int64_t dim : {16, 32, 48, 80, 112})
-    RoleVariants(dim, dim % 32 ? Element::F16 : Element::BF16, random)
+  for (Dims dims : {Dims(16), Dims(32), Dims(48), Dims(80), Dims(112),
+                    Dims(160), Dims(224), Dims(64, 128), Dims(128, 48)})
+    RoleVariants(dims, dims.qk % 32 ? Element::F16 : Element::BF16, random)
         .addPlain(cases);
   return cases;
 }
@@ -229,14 +250,14 @@ std::vector<GradientCase> test::roleNumericalCases() {
     if (!isKind)
       continue;
     const AttentionProblem &p = test.problem.forward;
-    bool isDim = p.headDim() == 64 || p.headDim() == 96 || p.headDim() == 128;
-    if (!isDim || p.valueHeadDim() != p.headDim() ||
-        p.dtype() == Element::F32 || p.score || !p.kvLengths.empty() ||
+    Dims dims(p.headDim(), p.valueHeadDim());
+    bool areDims = dims.qk % 16 == 0 && dims.v % 16 == 0;
+    if (!areDims || p.dtype() == Element::F32 || p.score || !p.kvLengths.empty() ||
         test.problem.deterministic)
       continue;
     test.name = "roles: " + test.name;
     test.sameAs.clear(); // what is computed again has its own rounding
-    test.schedule = roleSchedule(p.headDim());
+    test.schedule = roleSchedule(dims);
     cases.push_back(std::move(test));
   }
   return cases;

@@ -27,7 +27,7 @@ LogicalResult KernelConverter::convertConstant(arith::ConstantOp op) {
 bool KernelConverter::isDealtByColumns(Value tile) {
   int64_t rows = cast<RankedTensorType>(tile.getType()).getDimSize(0);
   tile::ScheduleAttr schedule = kernel.getSchedule();
-  return rows < schedule.getWarpRows() * schedule.getWarps();
+  return rows < schedule.getWarpRows() * schedule.getRowWarps();
 }
 
 bool KernelConverter::isReadFromShared(Value tile) {

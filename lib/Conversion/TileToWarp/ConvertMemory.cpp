@@ -20,8 +20,8 @@ int64_t getSegment(int64_t columns, int64_t parts) {
 
 /// Groups of warps that the columns of a tile of so many rows are dealt to.
 static int64_t partsOf(int64_t rows, tile::ScheduleAttr schedule) {
-  return std::max<int64_t>(schedule.getWarpRows() * schedule.getWarps() / rows,
-                           1);
+  return std::max<int64_t>(
+      schedule.getWarpRows() * schedule.getRowWarps() / rows, 1);
 }
 
 /// The segment of a tile's rows, from how it is written and read: a computed

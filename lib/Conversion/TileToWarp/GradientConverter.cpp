@@ -13,8 +13,8 @@ namespace flashc {
 
 /// TMA and wgmma with the 128-byte swizzle: 64 elements of 16 bits.
 static constexpr int64_t kSegment = 64;
-/// Slots of dS, and of sums on their way out.
-static constexpr int64_t kScoreSlots = 2, kSumSlots = 2;
+/// Slots of dS, of P between groups, and of sums on their way out.
+static constexpr int64_t kScoreSlots = 2, kProbSlots = 2, kSumSlots = 2;
 
 LogicalResult GradientConverter::convert() {
   FailureOr<int64_t> rows = findColumnsOf(kernel);
@@ -25,13 +25,16 @@ LogicalResult GradientConverter::convert() {
   createRings();
   Block *body = builder.getInsertionBlock();
   IRMapping atStart = values;
-  if (failed(reduce()))
-    return failure();
-  values = atStart;
-  builder.setInsertionPointToEnd(body);
-  beginRole(warp::RoleKind::Consumer, roles().getConsumer());
-  if (failed(convertBlock(kernel.getBody().front())))
-    return failure();
+  LogicalResult isDone = reduce();
+  SmallVector<std::optional<int64_t>> groups = {std::nullopt};
+  if (isShared())
+    groups = {kValueGroup, kKeyGroup};
+  for (std::optional<int64_t> group : groups) {
+    values = atStart;
+    builder.setInsertionPointToEnd(body);
+    if (failed(isDone) || failed(consume(group)))
+      return failure();
+  }
   builder.setInsertionPointToEnd(body);
   warp::ReturnOp::create(builder, result.getLoc());
   return success();
@@ -47,15 +50,46 @@ LogicalResult GradientConverter::findParts() {
                          : tile::DotOp();
   bool isOutermost = loop && loop->getParentOp() == kernel;
   if (isOutermost && ofQueries && ofQueries.getTransposeA() &&
-      ofQueries.getRhs().getDefiningOp<tile::LoadOp>())
-    return success();
+      ofQueries.getRhs().getDefiningOp<tile::LoadOp>()) {
+    if (accumulate.getOrdered() != bool(accumulate.getFollows()))
+      return accumulate.emitOpError(
+          "adds in the order of the blocks, but does not know "
+          "which of them add to the same rows; run "
+          "'tile-join-heads' first");
+    findWeights();
+    if (!isShared() || (weights && !accumulate.getOrdered()))
+      return success();
+  }
   return kernel.emitOpError("has roles and adds up a sum, but not in one loop "
                             "over pairs of blocks that gives dS^T K; run "
                             "'tile-join-heads' first");
 }
 
-void GradientConverter::beginRole(warp::RoleKind kind, int64_t registers) {
-  auto role = warp::RoleOp::create(builder, kernel.getLoc(), kind, registers);
+/// The 16-bit tile that dS is computed from.
+void GradientConverter::findWeights() {
+  auto isRounded = [](Value tile) {
+    return tile.getDefiningOp<tile::MapOp>() &&
+           cast<RankedTensorType>(tile.getType()).getElementTypeBitWidth() ==
+               16;
+  };
+  SmallVector<Value> todo = {ofQueries.getLhs()};
+  while (!todo.empty()) {
+    auto map = todo.pop_back_val().getDefiningOp<tile::MapOp>();
+    if (!map)
+      continue;
+    for (Value input : map.getInputs())
+      if (isRounded(input))
+        weights = input;
+      else
+        todo.push_back(input);
+  }
+}
+
+void GradientConverter::beginRole(warp::RoleKind kind, int64_t registers,
+                                  std::optional<int64_t> group) {
+  auto role = warp::RoleOp::create(
+      builder, kernel.getLoc(), kind, registers,
+      group ? builder.getI64IntegerAttr(*group) : IntegerAttr());
   builder.createBlock(&role.getBody());
 }
 
@@ -129,10 +163,13 @@ void GradientConverter::createRings() {
       rowsOf[values] = load;
     }
   });
-  for (auto load : kernel.getBody().getOps<tile::LoadOp>())
-    if (isStreamed(load) && !carriedOn.contains(load))
-      rings[load] = createRing(load.getLoc(), typeOf(load), /*depth=*/1,
-                               roles().getGroups());
+  for (auto load : kernel.getBody().getOps<tile::LoadOp>()) {
+    if (!isStreamed(load) || carriedOn.contains(load))
+      continue;
+    Value ring = createRing(load.getLoc(), typeOf(load), /*depth=*/1, getParts());
+    rings[load] = ring;
+    (load.getTile() == ofQueries.getRhs() ? keyRing : valueRing) = ring;
+  }
   for (auto load : loop.getBody()->getOps<tile::LoadOp>()) {
     if (!isStreamed(load))
       continue;
@@ -151,7 +188,13 @@ void GradientConverter::createRings() {
       rings[load] = rings.lookup(next);
   scoreRing = createRing(ofQueries.getLoc(),
                          cast<RankedTensorType>(ofQueries.getLhs().getType()),
-                         kScoreSlots, roles().getGroups());
+                         kScoreSlots, getParts());
+  if (isShared()) {
+    weightRing = createRing(weights.getLoc(),
+                            cast<RankedTensorType>(weights.getType()),
+                            kProbSlots, /*parts=*/1);
+    return;
+  }
   auto room =
       warp::StagingType::get(builder.getContext(), {64, getPartColumns()},
                              builder.getF32Type(), kSumSlots);
@@ -163,78 +206,91 @@ void GradientConverter::createRings() {
 // The consumer
 //===----------------------------------------------------------------------===//
 
+LogicalResult GradientConverter::consume(std::optional<int64_t> group) {
+  groupNow = group;
+  findNeeded();
+  beginRole(warp::RoleKind::Consumer, roles().getConsumer(), group);
+  return convertBlock(kernel.getBody().front());
+}
+
+LogicalResult GradientConverter::convertOp(Operation *op) {
+  bool makesWeights =
+      groupNow && llvm::is_contained(op->getResults(), weights);
+  if (makesWeights && *groupNow == kKeyGroup) {
+    receiveWeights();
+    return success();
+  }
+  if (!needed.contains(op) && !op->hasTrait<OpTrait::IsTerminator>())
+    return success();
+  if (failed(KernelConverter::convertOp(op)))
+    return failure();
+  if (makesWeights)
+    sendWeights();
+  return success();
+}
+
+void GradientConverter::sendWeights() {
+  Location loc = weights.getLoc();
+  auto type = cast<warp::RingType>(weightRing.getType());
+  Value buffer = warp::AcquireOp::create(builder, loc, type.getBufferType(),
+                                         weightRing, Value(), Value());
+  warp::StoreOp::create(builder, loc, lookup(weights), buffer);
+  warp::CommitOp::create(builder, loc, buffer);
+}
+
+void GradientConverter::receiveWeights() {
+  Location loc = weights.getLoc();
+  auto type = cast<warp::RingType>(weightRing.getType());
+  Value buffer = warp::ReceiveOp::create(builder, loc, type.getBufferType(),
+                                         weightRing, Value(), Value());
+  warp::FragmentType fragment =
+      fragmentType(weights.getDefiningOp(), weights.getType(), false);
+  values.map(weights,
+             Value(warp::LoadOp::create(builder, loc, fragment, buffer)));
+}
+
 LogicalResult GradientConverter::convertReturn(tile::ReturnOp) {
   return success();
 }
 
-/// Indices that a loop carries for others alone: the consumer does not load, so
-/// it needs no heads. Each becomes what it starts as, and canonicalization
-/// takes it away.
-static void dropUnusedIndices(scf::ForOp loop) {
-  auto isIndexOp = [](Operation *op) {
-    return op->getNumRegions() == 0 && isPure(op) &&
-           llvm::all_of(op->getResultTypes(),
-                        llvm::IsaPred<IndexType, IntegerType>);
-  };
-  llvm::SmallPtrSet<Value, 16> used;
-  SmallVector<Value> todo;
-  auto use = [&](Value value) {
-    if (used.insert(value).second)
-      todo.push_back(value);
-  };
-  loop.getBody()->walk([&](Operation *op) {
-    if (!isIndexOp(op) && op != loop.getBody()->getTerminator())
-      for (Value operand : op->getOperands())
-        use(operand);
-  });
-  while (!todo.empty()) {
-    Value value = todo.pop_back_val();
-    if (Operation *op = value.getDefiningOp())
-      for (Value operand : op->getOperands())
-        use(operand);
-    else if (auto argument = dyn_cast<BlockArgument>(value);
-             argument && loop.getTiedLoopInit(argument))
-      use(loop.getTiedLoopYieldedValue(argument)->get());
-  }
-  Operation *yield = loop.getBody()->getTerminator();
-  for (auto [i, argument] : llvm::enumerate(loop.getRegionIterArgs()))
-    if (argument.getType().isIndex() && !used.contains(argument) &&
-        loop.getResult(i).use_empty())
-      yield->setOperand(i, argument);
-}
-
 LogicalResult GradientConverter::convertFor(scf::ForOp op) {
   SmallVector<Value> inits;
-  for (Value init : op.getInitArgs())
-    inits.push_back(isCarriedBuffer(init) ? buffers.lookup(init)
-                                          : lookup(init));
+  for (auto [init, argument] :
+       llvm::zip_equal(op.getInitArgs(), op.getRegionIterArgs()))
+    if (isCarried(argument))
+      inits.push_back(isCarriedBuffer(init) ? buffers.lookup(init)
+                                            : lookup(init));
   auto result = scf::ForOp::create(
       builder, op.getLoc(), lookup(op.getLowerBound()),
       lookup(op.getUpperBound()), lookup(op.getStep()), inits,
       // With a body builder the loop gets no terminator of its own.
       [](OpBuilder &, Location, Value, ValueRange) {});
   values.map(op.getInductionVar(), result.getInductionVar());
+  size_t next = 0;
   for (auto [i, init] : llvm::enumerate(op.getInitArgs())) {
+    BlockArgument argument = op.getRegionIterArg(i);
+    if (!isCarried(argument))
+      continue;
     if (isCarriedBuffer(init)) {
-      buffers[op.getRegionIterArg(i)] = result.getRegionIterArg(i);
+      buffers[argument] = result.getRegionIterArg(next);
     } else {
-      values.map(op.getRegionIterArg(i), result.getRegionIterArg(i));
-      values.map(op.getResult(i), result.getResult(i));
+      values.map(argument, result.getRegionIterArg(next));
+      values.map(op.getResult(i), result.getResult(next));
     }
+    ++next;
   }
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToEnd(result.getBody());
-  if (failed(convertBlock(*op.getBody())))
-    return failure();
-  dropUnusedIndices(result);
-  return success();
+  return convertBlock(*op.getBody());
 }
 
 LogicalResult GradientConverter::convertYield(scf::YieldOp op) {
   SmallVector<Value> operands;
-  for (Value operand : op.getOperands())
-    operands.push_back(isCarriedBuffer(operand) ? buffers.lookup(operand)
-                                                : lookup(operand));
+  auto around = dyn_cast<scf::ForOp>(op->getParentOp());
+  for (auto [i, operand] : llvm::enumerate(op.getOperands()))
+    if (!around || isCarried(around.getRegionIterArg(i)))
+      operands.push_back(isCarriedBuffer(operand) ? buffers.lookup(operand)
+                                                  : lookup(operand));
   scf::YieldOp::create(builder, op.getLoc(), operands);
   return success();
 }
@@ -271,8 +327,6 @@ static bool isZero(Value acc) {
 }
 
 LogicalResult GradientConverter::convertDot(tile::DotOp op) {
-  if (op == ofQueries)
-    return success();
   Value rhs = buffers.lookup(op.getRhs());
   Value lhs = buffers.lookup(op.getLhs());
   if (Value fragment = values.lookupOrNull(op.getLhs()))
@@ -294,21 +348,13 @@ LogicalResult GradientConverter::convertDot(tile::DotOp op) {
   return success();
 }
 
-LogicalResult GradientConverter::convertAccumulate(tile::AccumulateOp op) {
-  if (op.getOrdered() == bool(op.getFollows()))
-    return success();
-  return op.emitOpError("adds in the order of the blocks, but does not know "
-                        "which of them add to the same rows; run "
-                        "'tile-join-heads' first");
-}
-
-/// The read of D that stands right in front of what makes dS, or null.
-static Operation *findRead(Value scoreGradient) {
+/// What makes dS, from the read of D right in front of it on, or null.
+static Operation *findStart(Value scoreGradient) {
   auto map = scoreGradient.getDefiningOp<warp::MapOp>();
   while (map && map.getInputs().size() == 1)
     map = map.getInputs().front().getDefiningOp<warp::MapOp>();
-  return map ? dyn_cast_or_null<warp::ReadValuesOp>(map->getPrevNode())
-             : nullptr;
+  Operation *before = map ? map->getPrevNode() : nullptr;
+  return isa_and_nonnull<warp::ReadValuesOp>(before) ? before : map;
 }
 
 /// dS, and nothing else: the other role reads it. Its slot is waited for where
@@ -321,8 +367,8 @@ LogicalResult GradientConverter::storeForProducts(Operation *op, Value tile) {
   auto type = cast<warp::RingType>(scoreRing.getType());
   {
     OpBuilder::InsertionGuard guard(builder);
-    if (Operation *read = findRead(lookup(tile)))
-      builder.setInsertionPoint(read);
+    if (Operation *start = findStart(lookup(tile)))
+      builder.setInsertionPoint(start);
     scoreBuffer = warp::AcquireOp::create(builder, loc, type.getBufferType(),
                                           scoreRing, Value(), Value());
   }
@@ -341,19 +387,27 @@ void GradientConverter::commitScores(Location loc) {
   scoreBuffer = Value();
 }
 
-/// Through the bytes of V, which only its own group reads.
+/// Through the bytes of V, of which only its own group reads its part; where
+/// groups share the results, through those of V or K, once nobody reads them.
 LogicalResult GradientConverter::convertStore(tile::StoreOp op) {
   Value fragment = lookup(op.getTile());
   auto type = cast<warp::FragmentType>(fragment.getType());
   if (type.getRank() == 1)
     return KernelConverter::convertStore(op);
-  int64_t shape[] = {type.getShape()[0],
-                     int64_t(llvm::alignTo(type.getShape()[1], kSegment))};
-  auto alias =
-      warp::BufferType::get(builder.getContext(), shape, type.getElementType(),
-                            kSegment, roles().getGroups());
-  Value buffer =
-      warp::AliasOp::create(builder, op.getLoc(), alias, valueBuffer);
+  Value buffer;
+  if (isShared()) {
+    Value ring = *groupNow == kValueGroup ? valueRing : keyRing;
+    buffer = warp::ReclaimOp::create(
+        builder, op.getLoc(),
+        cast<warp::RingType>(ring.getType()).getBufferType(), ring);
+  } else {
+    int64_t shape[] = {type.getShape()[0],
+                       int64_t(llvm::alignTo(type.getShape()[1], kSegment))};
+    auto alias =
+        warp::BufferType::get(builder.getContext(), shape,
+                              type.getElementType(), kSegment, getParts());
+    buffer = warp::AliasOp::create(builder, op.getLoc(), alias, valueBuffer);
+  }
   warp::EmitOp::create(builder, op.getLoc(), fragment, buffer,
                        lookup(op.getView()), lookup(op.getBatch()),
                        lookup(op.getHead()), lookup(op.getRow()));

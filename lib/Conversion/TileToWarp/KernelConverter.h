@@ -35,7 +35,7 @@ protected:
   warp::KernelOp createKernel(std::optional<int64_t> groups = {},
                               bool turns = false);
   mlir::LogicalResult convertBlock(mlir::Block &block);
-  mlir::LogicalResult convertOp(mlir::Operation *op);
+  virtual mlir::LogicalResult convertOp(mlir::Operation *op);
   mlir::LogicalResult cloneScalar(mlir::Operation *op);
   virtual mlir::LogicalResult convertProgram(tile::ProgramOp op);
   virtual mlir::LogicalResult convertOwnRows(tile::OwnRowsOp op);

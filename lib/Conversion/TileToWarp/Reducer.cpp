@@ -126,10 +126,10 @@ SmallVector<GradientConverter::Ahead> GradientConverter::findAhead() {
 
 /// As wide as registers allow; the last ones of a row narrower, where slots
 /// would not take turns from one pair to the next.
-SmallVector<GradientConverter::Part> GradientConverter::getParts() {
+SmallVector<GradientConverter::Part> GradientConverter::splitSums() {
   auto type = cast<RankedTensorType>(accumulate.getTile().getType());
   int64_t rows = type.getDimSize(0), columns = type.getDimSize(1);
-  int64_t depth = cast<warp::StagingType>(staging.getType()).getDepth();
+  int64_t depth = getSumSlots();
   SmallVector<int64_t> widths;
   for (int64_t left = columns; left > 0; left -= widths.back())
     widths.push_back(std::min(getPartColumns(), left));
@@ -155,6 +155,20 @@ GradientConverter::Target GradientConverter::targetOf(const Coordinates &at) {
   Value head = cloneScalar(accumulate.getHead(), scalars);
   Value follows = accumulate.getFollows();
   return {head, row, follows ? cloneScalar(follows, scalars) : Value()};
+}
+
+/// Slots of the staging room; without one, parts are added as they come.
+int64_t GradientConverter::getSumSlots() {
+  return staging ? cast<warp::StagingType>(staging.getType()).getDepth() : 1;
+}
+
+void GradientConverter::addPacked(Value product, const Part &part,
+                                  const Target &target) {
+  Location loc = accumulate.getLoc();
+  assert(part.row == 0 && "blocks of a kernel without staging are short");
+  warp::AddPackedOp::create(builder, loc, product, lookup(accumulate.getView()),
+                            lookup(accumulate.getBatch()), target.head,
+                            target.row, part.column);
 }
 
 void GradientConverter::sendSums(const Part &part, int64_t slot,
@@ -216,15 +230,11 @@ void GradientConverter::buildReducerLoop() {
   if (least == most)
     leading = at;
 
-  auto keyRing = rings.lookup(ofQueries.getRhs().getDefiningOp());
   Value keys = warp::ReceiveOp::create(
       builder, loc, cast<warp::RingType>(keyRing.getType()).getBufferType(),
       keyRing, Value(), Value());
-  SmallVector<Part> parts = getParts();
-  auto slotOf = [&](size_t part) {
-    return int64_t(part) %
-           cast<warp::StagingType>(staging.getType()).getDepth();
-  };
+  SmallVector<Part> parts = splitSums();
+  auto slotOf = [&](size_t part) { return int64_t(part) % getSumSlots(); };
   size_t last = parts.size() - 1;
 
   // Carried: the pair before, whose last sums are on their way, and the one
@@ -260,12 +270,14 @@ void GradientConverter::buildReducerLoop() {
           builder, loc, result, scores, keys, Value(), /*transpose_a=*/true,
           /*transpose_b=*/false, type.getShape()[0],
           builder.getDenseI64ArrayAttr({part.row, part.column}));
-      if (i == 1) {
+      if (i == 1 && staging) {
         if (lastTarget.follows)
           ifSecond([&] { endSums(lastTarget); });
         beginSums(target);
       }
-      if (i > 0) {
+      if (!staging) {
+        // Nothing is on its way.
+      } else if (i > 0) {
         sendSums(parts[i - 1], slotOf(i - 1), target);
       } else {
         lastTarget = targetOf(before);
@@ -278,7 +290,10 @@ void GradientConverter::buildReducerLoop() {
           sendIf(less(number, pairs), ring.load,
                  advance(there, ring.pairs - least));
         }
-      warp::StageSumsOp::create(builder, loc, product, staging, slotOf(i));
+      if (staging)
+        warp::StageSumsOp::create(builder, loc, product, staging, slotOf(i));
+      else
+        addPacked(product, part, target);
     }
     SmallVector<Value> results(here);
     llvm::append_range(results, advance(there));
@@ -286,6 +301,8 @@ void GradientConverter::buildReducerLoop() {
   };
   auto reducing =
       scf::ForOp::create(builder, loc, zero, pairs, index(1), inits, body);
+  if (!staging)
+    return;
   Target target = targetOf(Coordinates(reducing.getResults().take_front(size)));
   auto branch = scf::IfOp::create(builder, loc, less(zero, pairs),
                                   /*withElseRegion=*/false);

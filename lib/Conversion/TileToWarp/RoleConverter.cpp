@@ -85,7 +85,8 @@ LogicalResult RoleConverter::createRings() {
 
 warp::TilesOp RoleConverter::beginRole(warp::RoleKind kind, int64_t registers) {
   Location loc = kernel.getLoc();
-  auto role = warp::RoleOp::create(builder, loc, kind, registers);
+  auto role = warp::RoleOp::create(builder, loc, kind, registers,
+                                   /*group=*/IntegerAttr());
   builder.createBlock(&role.getBody());
   bool longestFirst = false;
   kernel.walk([&](tile::ProgramOp op) { longestFirst = op.getLongestFirst(); });

@@ -26,6 +26,36 @@ Value KernelEmitter::stagedLane() {
   });
 }
 
+// Where a step of 16 columns of the lane's row is.
+Value KernelEmitter::stagedStep(Value first, int64_t column,
+                                warp::BufferType buffer) {
+  int64_t segment = column / 64, step = column % 64 / 8;
+  Value address = first;
+  if (step)
+    address = arith::XOrIOp::create(b, address, i32(step * 16));
+  if (segment)
+    address = arith::AddIOp::create(
+        b, address, i32(segment * buffer.getPartRows() * 128));
+  return address;
+}
+
+// The way back of stageFragment.
+void KernelEmitter::loadStaged(warp::LoadOp op) {
+  auto buffer = cast<warp::BufferType>(op.getBuffer().getType());
+  auto fragment = cast<warp::FragmentType>(op.getFragment().getType());
+  Value first = arith::AddIOp::create(b, partAddress(op.getBuffer()),
+                                      stagedLane());
+  Registers out;
+  Type i32Type = b.getI32Type();
+  for (int64_t column = 0; column < fragment.getShape()[1]; column += 16)
+    out.append(asmMany({i32Type, i32Type, i32Type, i32Type},
+                       "ldmatrix.sync.aligned.m8n8.x4.shared.b16 {$0, $1, $2, "
+                       "$3}, [$4];",
+                       "=r,=r,=r,=r,r,~{memory}",
+                       stagedStep(first, column, buffer)));
+  fragments[op.getFragment()] = out;
+}
+
 // Four 8 x 8 matrices a stmatrix: the 16 rows of the warp, 16 columns.
 void KernelEmitter::stageFragment(Value tile, warp::BufferType buffer,
                                   Value part) {
@@ -33,14 +63,7 @@ void KernelEmitter::stageFragment(Value tile, warp::BufferType buffer,
   Registers registers = fragments[tile];
   Value first = arith::AddIOp::create(b, part, stagedLane());
   for (int64_t column = 0; column < fragment.getShape()[1]; column += 16) {
-    int64_t segment = column / 64, step = column % 64 / 8;
-    Value address = first;
-    if (step)
-      address = arith::XOrIOp::create(b, address, i32(step * 16));
-    if (segment)
-      address = arith::AddIOp::create(
-          b, address, i32(segment * buffer.getPartRows() * 128));
-    SmallVector<Value> operands = {address};
+    SmallVector<Value> operands = {stagedStep(first, column, buffer)};
     operands.append(registers.begin() + column / 4,
                     registers.begin() + column / 4 + 4);
     asmVoid("stmatrix.sync.aligned.m8n8.x4.shared.b16 [$0], {$1, $2, $3, $4};",
@@ -52,14 +75,15 @@ void KernelEmitter::emitEmit(warp::EmitOp op) {
   auto buffer = op.getBuffer().getType();
   const View &view = views[op.getView()];
   Value part = partAddress(op.getBuffer());
-  Value barrier = arith::AddIOp::create(b, group, i32(kGroupBarrier));
-  auto meet = [&] { asmVoid("bar.sync $0, 128;", "r,~{memory}", barrier); };
+  auto meet = [&] {
+    asmVoid("bar.sync $0, 128;", "r,~{memory}", groupBarrier);
+  };
   Value isFirst =
       arith::CmpIOp::create(b, arith::CmpIPredicate::eq,
                             arith::AndIOp::create(b, thread, i32(127)), i32(0));
   // Bytes of its own are read out while the next tile is computed; Q's are due
   // back at once.
-  bool isApart = !op.getBuffer().getDefiningOp<warp::AliasOp>();
+  bool isApart = op.getBuffer().getDefiningOp<warp::AllocOp>();
   if (isApart)
     callWithCondition(isFirst, [&] { awaitEmitted(); });
   meet(); // nobody reads the part any more

@@ -272,6 +272,7 @@ private:
   void startCopies(warp::SendOp op);
   mlir::LogicalResult emitReceive(warp::ReceiveOp op);
   mlir::LogicalResult emitAcquire(warp::AcquireOp op);
+  void emitReclaim(warp::ReclaimOp op);
   void emitCommit(warp::CommitOp op);
   void copyValues(warp::SendOp op, Value barrier);
   void emitReadValues(warp::ReadValuesOp op);
@@ -304,12 +305,15 @@ private:
   // Emit.cpp: the way out.
   void emitEmit(warp::EmitOp op);
   Value stagedLane();
+  Value stagedStep(Value first, int64_t column, warp::BufferType buffer);
+  void loadStaged(warp::LoadOp op);
   void stageFragment(Value fragment, warp::BufferType buffer, Value part);
   void awaitEmitted();
 
   // ReducedSums.cpp: sums of the reducer.
   void emitStageSums(warp::StageSumsOp op);
   void emitSendSums(warp::SendSumsOp op);
+  void emitAddPacked(warp::AddPackedOp op);
   void emitBeginSums(warp::BeginSumsOp op);
   void emitEndSums(warp::EndSumsOp op);
   template <typename OpTy> Value turnAddress(OpTy op);
@@ -345,7 +349,7 @@ private:
   // Builders.cpp: small things.
   int64_t threads() { return 32 * kernel.getAllWarps(); }
   /// Warps that fragments are dealt to.
-  int64_t warps() { return isReducer ? 4 : int64_t(kernel.getWarps()); }
+  int64_t warps() { return isAlone ? 4 : int64_t(kernel.getWarps()); }
   WarpGrid grid() { return {warps(), kernel.getLeastRows()}; }
   Value i32(int64_t value);
   Value i64(int64_t value);
@@ -389,10 +393,13 @@ private:
   mlir::SmallVector<warp::TensorMap> mapList;
   Registers tensorMaps; // generic pointers to the parameters
   Value counter;        // of tiles, in global memory
-  Value group;          // of a consumer warp
+  /// Of a consumer warp: the group whose part of rows and rings it has, and the
+  /// named barrier of its four warps.
+  Value group, groupBarrier;
   Value tileCount;      // tiles that this block had before
   bool isProducer = true;
   bool isReducer = false;
+  bool isAlone = false; // a role of one warpgroup
   mlir::Block *exit = nullptr;
 };
 

@@ -169,6 +169,8 @@ Value KernelEmitter::addDealtColumns(Value offset, const Deal &deal,
 }
 
 void KernelEmitter::emitLoad(warp::LoadOp op) {
+  if (kernel.getGroups())
+    return loadStaged(op);
   auto type = cast<warp::BufferType>(op.getBuffer().getType());
   auto fragment = cast<warp::FragmentType>(op.getFragment().getType());
   FragmentLayout layout(fragment, grid());

@@ -81,6 +81,36 @@ void KernelEmitter::emitSendSums(warp::SendSumsOp op) {
   });
 }
 
+// From registers, where there is no room to stage them: nobody waits for the
+// additions, and no fence shows them to copies.
+void KernelEmitter::emitAddPacked(warp::AddPackedOp op) {
+  const View &view = views[op.getView()];
+  Value rows =
+      arith::AddIOp::create(b, toI32(scalar(op.getRow())),
+                            arith::MulIOp::create(b, warpId, i32(kWarpRows)));
+  int64_t columns = view.type.getDimSize(3);
+  Value all = arith::AddIOp::create(
+      b,
+      arith::MulIOp::create(b, toI32(scalar(op.getBatch())), view.sizes[1]),
+      toI32(scalar(op.getHead())));
+  Value row = arith::AddIOp::create(
+      b, arith::MulIOp::create(b, wide(all), wide(view.sizes[2])), wide(rows));
+  Value own = arith::ShLIOp::create(
+      b, arith::AndIOp::create(b, thread, i32(31)), i32(2));
+  Value elements = arith::AddIOp::create(
+      b, arith::MulIOp::create(b, row, i64(columns)), wide(own));
+  Value target = elementAddress(view, elements);
+  int64_t first = int64_t(op.getFirst()) / 8 * kColumnBytes;
+  Registers registers = fragments[op.getFragment()];
+  for (size_t i = 0; i < registers.size(); i += 4)
+    asmVoid(fmt::format("red.global.add.v4.f32 [$0 + {}], {{$1, $2, $3, $4}};",
+                        first + int64_t(i) / 4 * kColumnBytes),
+            "l,f,f,f,f,~{memory}",
+            {target, registers[i], registers[i + 1], registers[i + 2],
+             registers[i + 3]});
+  meetWarp();
+}
+
 // Its number among all rows: a workspace is dense. Made where it is used and
 // not in front of a loop, as headOffsetHere.
 Value KernelEmitter::workspaceRow(const View &view, Value batch, Value head,

@@ -145,6 +145,13 @@ LogicalResult KernelEmitter::emitReceive(warp::ReceiveOp op) {
   return success();
 }
 
+// Each reader gives the slot back once.
+void KernelEmitter::emitReclaim(warp::ReclaimOp op) {
+  auto ring = op.getRing().getDefiningOp<warp::RingOp>();
+  awaitBarrier(ringBarrier(ring, i32(0), i32(0), /*full=*/false), i32(0));
+  buffers[op.getBuffer()] = sharedAt(*ring.getOffset());
+}
+
 LogicalResult KernelEmitter::emitAcquire(warp::AcquireOp op) {
   auto ring = op.getRing().getDefiningOp<warp::RingOp>();
   if (!op.getStage())
@@ -159,11 +166,22 @@ LogicalResult KernelEmitter::emitAcquire(warp::AcquireOp op) {
   return success();
 }
 
+/// Whether the tensor cores read a ring's slots, and not only registers do.
+static bool isReadByProducts(warp::RingOp ring) {
+  return llvm::any_of(ring->getUsers(), [](Operation *user) {
+    return isa<warp::ReceiveOp>(user) &&
+           !llvm::all_of(user->getUsers(), [](Operation *reader) {
+             return isa<warp::LoadOp, warp::ReleaseOp>(reader);
+           });
+  });
+}
+
 // What each lane wrote is shown to the tensor cores before its warp arrives.
 void KernelEmitter::emitCommit(warp::CommitOp op) {
   auto acquire = op.getBuffer().getDefiningOp<warp::AcquireOp>();
   auto ring = acquire.getRing().getDefiningOp<warp::RingOp>();
-  showToCopies();
+  if (isReadByProducts(ring))
+    showToCopies();
   meetWarp();
   arriveOnce(
       ringBarrier(ring, scalar(acquire.getStage()), group, /*full=*/true));
@@ -228,8 +246,7 @@ void KernelEmitter::emitClearRows(warp::ClearRowsOp op) {
               "r,r,~{memory}", {address, i32(0)});
     b.setInsertionPointAfter(loop);
     asmVoid("fence.proxy.async.shared::cta;", "~{memory}", {});
-    asmVoid("bar.sync $0, 128;", "r,~{memory}",
-            arith::AddIOp::create(b, group, i32(kGroupBarrier)).getResult());
+    asmVoid("bar.sync $0, 128;", "r,~{memory}", groupBarrier);
   });
 }
 

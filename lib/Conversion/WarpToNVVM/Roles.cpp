@@ -5,26 +5,30 @@
 using namespace mlir;
 using namespace flashc;
 
+/// Warps of a role that touch a part of a ring.
+static int64_t warpsAt(warp::RoleOp role, warp::RingOp ring) {
+  if (role.getKind() == warp::RoleKind::Reducer || role.getGroup())
+    return 4;
+  auto kernel = role->getParentOfType<warp::KernelOp>();
+  return int64_t(kernel.getWarps()) / ring.getRing().getType().getParts();
+}
+
 /// Arrivals that fill, and empty, a part of a ring's slot. Who writes and who
 /// reads it, its uses say.
-static std::pair<int64_t, int64_t> countArrivals(warp::RingOp ring,
-                                                 int64_t warps) {
-  int64_t ofGroups = warps / ring.getRing().getType().getParts();
+static std::pair<int64_t, int64_t> countArrivals(warp::RingOp ring) {
   int64_t full = 1, empty = 0;
-  bool isReadByGroups = false, isReadByReducer = false;
+  llvm::SmallPtrSet<Operation *, 4> readers;
   for (Operation *user : ring->getUsers()) {
+    auto role = user->getParentOfType<warp::RoleOp>();
     if (isa<warp::AcquireOp>(user))
-      full = ofGroups;
-    if (isa<warp::ReceiveOp, warp::SkipOp>(user))
-      (user->getParentOfType<warp::RoleOp>().getKind() ==
-               warp::RoleKind::Reducer
-           ? isReadByReducer
-           : isReadByGroups) = true;
+      full = warpsAt(role, ring);
+    if (isa<warp::ReceiveOp, warp::SkipOp>(user) &&
+        readers.insert(role).second)
+      empty += warpsAt(role, ring);
   }
-  empty += isReadByGroups || !isReadByReducer ? ofGroups : 0;
-  empty += isReadByReducer ? 4 : 0;
   empty *= ring.getRing().getType().getValues() ? 32 : 1; // see giveBack
-  return {full, empty};
+  // Nobody waits for a slot that nobody reads.
+  return {full, std::max<int64_t>(empty, 1)};
 }
 
 // One thread: all barriers, before anyone waits on them.
@@ -38,7 +42,7 @@ void KernelEmitter::initBarriers() {
   kernel.walk([&](warp::RingOp ring) {
     auto type = ring.getRing().getType();
     int64_t slots = type.getDepth() * type.getParts();
-    auto [full, empty] = countArrivals(ring, kernel.getWarps());
+    auto [full, empty] = countArrivals(ring);
     for (int64_t i = 0; i < slots; ++i) {
       init(*ring.getBarriers() + 8 * i, full);
       init(*ring.getBarriers() + 8 * (slots + i), empty);
@@ -53,11 +57,13 @@ void KernelEmitter::initBarriers() {
 
 /// What the lowering relies on, and passes before it see to.
 static LogicalResult checkRoles(warp::KernelOp kernel, warp::RoleOp producer,
-                                warp::RoleOp consumer) {
-  if (!producer || !consumer)
+                                ArrayRef<warp::RoleOp> consumers) {
+  bool areOfGroups = !consumers.empty() && warp::RoleOp(consumers.front()).getGroup().has_value();
+  if (!producer || consumers.empty() ||
+      (areOfGroups && consumers.size() != *kernel.getGroups()))
     return kernel.emitOpError(
-        "has groups, so it has a producer and a consumer, "
-        "but one is missing; add both roles");
+        "has groups, so it has a producer and a consumer, or one for each "
+        "group, but one is missing; add all roles");
   if (kernel.isPersistent() && !kernel.getQueue())
     return kernel.emitOpError("has no place for its queue of tiles; run "
                               "'warp-allocate-shared' first");
@@ -84,11 +90,11 @@ static LogicalResult checkRoles(warp::KernelOp kernel, warp::RoleOp producer,
 }
 
 LogicalResult KernelEmitter::emitRoles() {
-  warp::RoleOp producer = warp::getLoadingRole(kernel), consumer;
-  for (auto role : kernel.getOps<warp::RoleOp>())
-    if (role != producer)
-      consumer = role;
-  if (failed(checkRoles(kernel, producer, consumer)))
+  warp::RoleOp producer = warp::getLoadingRole(kernel);
+  auto consumers = llvm::filter_to_vector(
+      kernel.getOps<warp::RoleOp>(),
+      [&](warp::RoleOp role) { return role != producer; });
+  if (failed(checkRoles(kernel, producer, consumers)))
     return failure();
   for (Operation &op : kernel.getBody().front())
     if (!isa<warp::RoleOp>(op) && failed(emitOp(&op)))
@@ -105,17 +111,36 @@ LogicalResult KernelEmitter::emitRoles() {
   Block *before = b.getInsertionBlock();
   Region *body = before->getParent();
   Block *loading = b.createBlock(body, body->end());
-  Block *computing = b.createBlock(body, body->end());
+  SmallVector<Block *> computing;
+  for (size_t i = 0; i < consumers.size(); ++i)
+    computing.push_back(b.createBlock(body, body->end()));
   exit = b.createBlock(body, body->end());
   LLVM::ReturnOp::create(b, ValueRange());
-  b.setInsertionPointToEnd(before);
-  Value isLoading =
-      arith::CmpIOp::create(b, arith::CmpIPredicate::ult, warp, i32(4));
-  LLVM::CondBrOp::create(b, isLoading, loading, computing);
+  // Where roles begin, behind the loading warpgroup: that of all groups, or one
+  // each.
+  auto part = [&](Block *from, int64_t warps, Block *first, Block *others) {
+    b.setInsertionPointToEnd(from);
+    Value isFirst =
+        arith::CmpIOp::create(b, arith::CmpIPredicate::ult, warp, i32(warps));
+    LLVM::CondBrOp::create(b, isFirst, first, others);
+  };
+  Block *rest = before, *first = loading;
+  for (auto [i, consumer] : llvm::enumerate(consumers)) {
+    bool isLast = i + 1 == consumers.size();
+    Block *others = isLast ? computing[i] : b.createBlock(exit);
+    int64_t begin = 4 * (consumer.getGroup().value_or(0) + 1);
+    part(rest, begin, first, others);
+    rest = others;
+    first = computing[i];
+  }
   bool reduces = producer.getKind() == warp::RoleKind::Reducer;
-  return success(succeeded(reduces ? emitReducer(producer, loading, warp)
-                                   : emitProducer(producer, loading)) &&
-                 succeeded(emitConsumer(consumer, computing, warp)));
+  if (failed(reduces ? emitReducer(producer, loading, warp)
+                     : emitProducer(producer, loading)))
+    return failure();
+  for (auto [consumer, block] : llvm::zip_equal(consumers, computing))
+    if (failed(emitConsumer(consumer, block, warp)))
+      return failure();
+  return success();
 }
 
 // A warpgroup like those that compute, whose first thread sends.
@@ -126,14 +151,14 @@ LogicalResult KernelEmitter::emitReducer(warp::RoleOp role, Block *block,
       fmt::format("setmaxnreg.dec.sync.aligned.u32 {};", role.getRegisters()),
       "", {});
   warpId = warp;
-  isReducer = true;
+  isReducer = isAlone = true;
   beginSegment();
   Value outside = lane;
   if (failed(emitBlock(role.getBody().front())))
     return failure();
   awaitEmitted();
   LLVM::BrOp::create(b, exit);
-  isReducer = false;
+  isReducer = isAlone = false;
   lane = outside;
   return success();
 }
@@ -166,7 +191,15 @@ LogicalResult KernelEmitter::emitConsumer(warp::RoleOp role, Block *block,
       fmt::format("setmaxnreg.inc.sync.aligned.u32 {};", role.getRegisters()),
       "", {});
   warpId = arith::SubIOp::create(b, warp, i32(4));
-  group = arith::ShRUIOp::create(b, warpId, i32(2));
+  if (std::optional<int64_t> own = role.getGroup()) {
+    warpId = arith::AndIOp::create(b, warp, i32(3));
+    group = i32(0);
+    groupBarrier = i32(kGroupBarrier + *own);
+    isAlone = true;
+  } else {
+    group = arith::ShRUIOp::create(b, warpId, i32(2));
+    groupBarrier = arith::AddIOp::create(b, group, i32(kGroupBarrier));
+  }
   isProducer = false;
   if (isBesideReducer())
     readLane();

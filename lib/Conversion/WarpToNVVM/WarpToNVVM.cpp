@@ -44,16 +44,16 @@ static void appendParameterTypes(MemRefType type, SmallVectorImpl<Type> &out) {
 // blocks an H200 took 71 us for 16384 tokens of 32 heads, a third of which was
 // waiting.
 int32_t KernelEmitter::countResidentBlocks() {
-  constexpr int64_t kShort = 32;
+  constexpr int64_t kShort = 32, kLong = 64; // elements of a thread
   if (kernel.getGroups())
     return 1;
   int32_t blocks = 1;
   kernel.walk([&](warp::AnyNotFiniteOp op) {
     auto type = op.getFragment().getType();
-    if (type.getOf() == 0)
-      blocks = ShapedType::getNumElements(type.getShape()) / threads() > kShort
-                   ? 3
-                   : 4;
+    if (type.getOf() == 0) {
+      int64_t own = ShapedType::getNumElements(type.getShape()) / threads();
+      blocks = own <= kShort ? 4 : own <= kLong ? 3 : 2;
+    }
   });
   return blocks;
 }
@@ -223,6 +223,9 @@ LogicalResult KernelEmitter::emitOp(Operation *op) {
         return done([&] { emitBeginSums(op); });
       })
       .Case([&](warp::EndSumsOp op) { return done([&] { emitEndSums(op); }); })
+      .Case(
+          [&](warp::AddPackedOp op) { return done([&] { emitAddPacked(op); }); })
+      .Case([&](warp::ReclaimOp op) { return done([&] { emitReclaim(op); }); })
       .Case([&](warp::ReleaseOp op) { return done([&] { emitRelease(op); }); })
       .Case([&](warp::AdvanceOp op) { return done([&] { emitAdvance(op); }); })
       .Case([&](warp::WgmmaOp op) { return done([&] { emitWgmma(op); }); })

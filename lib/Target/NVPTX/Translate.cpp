@@ -26,8 +26,11 @@ using namespace llvm;
 namespace flashc {
 
 // PTX ISA 8.0 (CUDA 12.0) is the oldest that has all we emit for sm_75 to
-// sm_90: older drivers take it too.
-constexpr StringLiteral kPtxFeature = "+ptx80";
+// sm_89, 8.1 (CUDA 12.1) has reductions of vectors: older drivers take them,
+// too.
+static StringRef getPtxFeature(const TargetInfo &target) {
+  return target.hasRoles ? "+ptx81" : "+ptx80";
+}
 
 static Expected<std::unique_ptr<TargetMachine>>
 createMachine(const TargetInfo &target) {
@@ -45,7 +48,7 @@ createMachine(const TargetInfo &target) {
     return createStringError(message);
   TargetOptions options;
   return std::unique_ptr<TargetMachine>(backend->createTargetMachine(
-      triple, target.arch, kPtxFeature, options, Reloc::PIC_, std::nullopt,
+      triple, target.arch, getPtxFeature(target), options, Reloc::PIC_, std::nullopt,
       CodeGenOptLevel::Aggressive));
 }
 

@@ -11,6 +11,7 @@ using namespace flashc::tile;
 namespace {
 constexpr StringLiteral kOutputAttr = "tile.output";
 constexpr int64_t kStep = 16; // rows and columns of one tensor core step
+constexpr int64_t kGroupRows = 64; // of a warpgroup
 constexpr int64_t kMaxStages = 64, kMaxWarps = 32; // a block has 1024 threads
 
 int64_t getBytes(ArrayRef<int64_t> shape, Type element) {
@@ -51,6 +52,18 @@ LogicalResult checkArgument(KernelOp kernel, unsigned i, Type type) {
   return success();
 }
 
+/// Whether a loop carries the block, and then those that it loads in its place:
+/// they share the slots.
+bool isFirstOfMany(LoadOp load) {
+  return llvm::any_of(load->getUses(), [](OpOperand &use) {
+    auto loop = dyn_cast<scf::ForOp>(use.getOwner());
+    OpOperand *next =
+        loop ? loop.getTiedLoopYieldedValue(loop.getTiedLoopRegionIterArg(&use))
+             : nullptr;
+    return next && next->get().getDefiningOp<LoadOp>();
+  });
+}
+
 /// Bytes of the blocks that `kernel` loads: those outside of loops once, those
 /// of the loop that loads most and all streams once a stage. Of kernels with
 /// roles, what is computed again (in a branch) goes to registers at once.
@@ -65,7 +78,7 @@ int64_t getLoadedBytes(KernelOp kernel) {
       int64_t bytes = getBytes(type.getShape(), type.getElementType());
       if (auto loop = load->getParentOfType<scf::ForOp>())
         loops[loop] += bytes;
-      else
+      else if (!isFirstOfMany(load))
         fixed += bytes;
     } else if (auto streamOp = dyn_cast<StreamOp>(op)) {
       StreamType type = streamOp.getStream().getType();
@@ -102,9 +115,10 @@ LogicalResult ScheduleAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                           "warp, but got q = "
                        << q << " and warps = " << warps
                        << "; change one of them";
-  // A forward's rows are queries, a backward's are keys.
-  if (roles &&
-      (warps != 4 * roles.getGroups() || (q != 16 * warps && kv != 16 * warps)))
+  // A forward's rows are queries, a backward's are keys, of which groups that
+  // share results have one group's.
+  bool hasRows = q == 16 * warps || kv == 16 * warps || kv == kGroupRows;
+  if (roles && (warps != 4 * roles.getGroups() || !hasRows))
     return emitError() << "expects four warps for each of " << roles.getGroups()
                        << " groups and 16 rows for each warp, but got warps = "
                        << warps << " and q = " << q << "; make them "
@@ -114,6 +128,15 @@ LogicalResult ScheduleAttr::verify(function_ref<InFlightDiagnostic()> emitError,
     return emitError() << "expects kv to be a multiple of 16, but got " << kv
                        << "; round it up";
   return success();
+}
+
+bool ScheduleAttr::isSharedByResults() const {
+  int64_t rows = kStep * getWarps();
+  return getRoles() && getQ() < rows && getKv() < rows;
+}
+
+int64_t ScheduleAttr::getRowWarps() const {
+  return isSharedByResults() ? kGroupRows / kStep : getWarps();
 }
 
 LogicalResult RolesAttr::verify(function_ref<InFlightDiagnostic()> emitError,

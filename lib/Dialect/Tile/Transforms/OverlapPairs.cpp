@@ -8,6 +8,11 @@
 // next are queued before dP is waited for, and the next pair's scores behind
 // the product for dK. Of P only the rounded form is kept.
 //
+// Where groups share the results and not the rows, one has the scores and dV
+// and the other dP and dK: each finds its tile ready when a pair's turn begins,
+// and starts that of the next pair behind its product for the sum. Of P, or P
+// times the factors, the rounded form passes between them.
+//
 //===----------------------------------------------------------------------===//
 #include "PairLoop.h"
 
@@ -28,91 +33,10 @@ namespace {
 /// registers.
 constexpr int64_t kShortBlock = 64;
 
-/// The op's operand number `number` as an OpTy of `block`.
-template <typename OpTy> OpTy definedIn(Block *block, Value value) {
-  auto op = value.getDefiningOp<OpTy>();
-  return op && op->getBlock() == block ? op : OpTy();
-}
-
-/// A map of two tiles' products, element by element.
-MapOp findProduct(Block *block, Value value) {
-  auto map = definedIn<MapOp>(block, value);
-  if (!map || map.getInputs().size() != 2 || map.getNumResults() != 1)
-    return {};
-  Block &body = map.getBody().front();
-  auto product =
-      body.getTerminator()->getOperand(0).getDefiningOp<arith::MulFOp>();
-  return product && product.getLhs() == body.getArgument(0) &&
-                 product.getRhs() == body.getArgument(1)
-             ? map
-             : MapOp();
-}
-
-/// A map that rounds one tile.
-MapOp findRounding(Block *block, Value value) {
-  auto map = definedIn<MapOp>(block, value);
-  return map && map.getInputs().size() == 1 && map.getOrigin().empty()
-             ? map
-             : MapOp();
-}
-} // namespace
-
-std::optional<PairLoop> matchPairLoop(scf::ForOp loop) {
-  Block *body = loop.getBody();
-  PairLoop p;
-  p.loop = loop;
-  auto sums = llvm::to_vector(body->getOps<AccumulateOp>());
-  auto probs = llvm::to_vector(body->getOps<ProbsOp>());
-  if (sums.size() != 1 || probs.size() != 1)
-    return std::nullopt;
-  p.accumulate = sums[0];
-  p.probs = probs[0];
-  p.ofQueries = definedIn<DotOp>(body, p.accumulate.getTile());
-  if (!p.ofQueries || !p.ofQueries.getTransposeA())
-    return std::nullopt;
-  p.roundedGradient = findRounding(body, p.ofQueries.getLhs());
-  if (!p.roundedGradient)
-    return std::nullopt;
-  Value gradient = p.roundedGradient.getInputs().front();
-  p.scaledGradient = findProduct(body, gradient);
-  if (p.scaledGradient)
-    gradient = p.scaledGradient.getInputs().front();
-  p.scoreGradient = definedIn<ProbsGradientOp>(body, gradient);
-  if (!p.scoreGradient || p.scoreGradient.getProbs() != p.probs.getResult())
-    return std::nullopt;
-  p.gradient = definedIn<DotOp>(body, p.scoreGradient.getGradient());
-  p.delta = definedIn<LoadOp>(body, p.scoreGradient.getDelta());
-  p.lse = definedIn<LoadOp>(body, p.probs.getLse());
-  for (auto dot : body->getOps<DotOp>()) {
-    if (dot == p.ofQueries || dot == p.gradient)
-      continue;
-    if (dot.getLhs() == p.roundedGradient.getResult(0))
-      p.ofKeys = dot;
-    else if (dot.getTransposeB())
-      p.scores = dot;
-    else
-      p.ofValues = dot;
-  }
-  if (!p.gradient || !p.delta || !p.lse || !p.ofKeys || !p.scores ||
-      !p.ofValues)
-    return std::nullopt;
-  p.roundedProbs = findRounding(body, p.ofValues.getLhs());
-  p.query = definedIn<LoadOp>(body, p.scores.getRhs());
-  p.outputGradient = definedIn<LoadOp>(body, p.gradient.getRhs());
-  bool fits = p.roundedProbs && p.query && p.outputGradient &&
-              p.roundedProbs.getInputs().front() == p.probs.getResult() &&
-              p.ofKeys.getRhs() == p.query.getTile() &&
-              p.ofValues.getRhs() == p.outputGradient.getTile() &&
-              loop.isDefinedOutsideOfLoop(p.scores.getLhs()) &&
-              loop.isDefinedOutsideOfLoop(p.gradient.getLhs());
-  return fits ? std::optional(p) : std::nullopt;
-}
-
-namespace {
 class PairOverlapper {
 public:
-  PairOverlapper(ImplicitLocOpBuilder &b, PairLoop parts)
-      : b(b), parts(parts) {}
+  PairOverlapper(ImplicitLocOpBuilder &b, PairLoop parts, bool byResults)
+      : b(b), parts(parts), byResults(byResults) {}
   void run();
 
 private:
@@ -124,12 +48,17 @@ private:
     b.clone(*op, mapping);
   }
   Value unround(Value tile, Type type);
-  Value scaled(Value gradient, Value factors);
+  Value scaled(Value tile, Value factors, Type element);
   Value roundedFactors(IRMapping &mapping);
-  SmallVector<Value> buildBody(ValueRange carried);
+  void mapNext(IRMapping &mapping, IRMapping &next);
+  SmallVector<Value> getNext(IRMapping &mapping, ArrayRef<Value> ahead);
+  SmallVector<Value> startFirst(IRMapping &first);
+  SmallVector<Value> buildByRows(ValueRange carried);
+  SmallVector<Value> buildByResults(ValueRange carried);
 
   ImplicitLocOpBuilder &b;
   PairLoop parts;
+  bool byResults;
 };
 
 void PairOverlapper::cloneFor(ValueRange values, IRMapping &mapping) {
@@ -154,13 +83,18 @@ Value PairOverlapper::unround(Value tile, Type type) {
   })[0];
 }
 
-/// `factors` are widened where they are used: there are no registers for all.
-Value PairOverlapper::scaled(Value gradient, Value factors) {
+/// In f32, and rounded to `element`: `factors` are widened where they are used,
+/// as there are no registers for all.
+Value PairOverlapper::scaled(Value tile, Value factors, Type element) {
   auto body = [&](ValueRange x) -> SmallVector<Value> {
     Value factor = arith::ExtFOp::create(b, b.getF32Type(), x[1]);
-    return {arith::MulFOp::create(b, x[0], factor)};
+    Value product = arith::MulFOp::create(b, x[0], factor);
+    if (element != product.getType())
+      product = arith::TruncFOp::create(b, element, product);
+    return {product};
   };
-  return buildMap(b, gradient.getType(), {gradient, factors}, {}, body)[0];
+  auto type = cast<RankedTensorType>(tile.getType()).clone(element);
+  return buildMap(b, type, {tile, factors}, {}, body)[0];
 }
 
 /// The factors of a pair in 16 bits, like P: as many registers are there.
@@ -173,9 +107,30 @@ Value PairOverlapper::roundedFactors(IRMapping &mapping) {
   })[0];
 }
 
+/// Says in `next` where the pair behind `mapping`'s is.
+void PairOverlapper::mapNext(IRMapping &mapping, IRMapping &next) {
+  scf::ForOp loop = parts.loop;
+  for (auto [argument, value] :
+       llvm::zip_equal(loop.getRegionIterArgs(), loop.getYieldedValues()))
+    if (argument.getType().isIndex()) {
+      cloneFor(value, mapping);
+      next.map(argument, mapping.lookupOrDefault(value));
+    }
+}
+
+/// What the loop yields: what it did, and what is ready of the next pair.
+SmallVector<Value> PairOverlapper::getNext(IRMapping &mapping,
+                                           ArrayRef<Value> ahead) {
+  SmallVector<Value> results = llvm::map_to_vector(
+      parts.loop.getYieldedValues(),
+      [&](Value value) { return mapping.lookupOrDefault(value); });
+  llvm::append_range(results, ahead);
+  return results;
+}
+
 /// `carried`: what the loop carried, then the pair's Q, masked scores, LSE and
 /// factors.
-SmallVector<Value> PairOverlapper::buildBody(ValueRange carried) {
+SmallVector<Value> PairOverlapper::buildByRows(ValueRange carried) {
   scf::ForOp loop = parts.loop;
   size_t old = loop.getNumRegionIterArgs();
   IRMapping mapping;
@@ -186,14 +141,8 @@ SmallVector<Value> PairOverlapper::buildBody(ValueRange carried) {
   cloneWith(parts.roundedProbs, mapping);
   cloneWith(parts.gradient, mapping);
   cloneWith(parts.ofValues, mapping);
-  // The pair behind this one.
   IRMapping next;
-  for (auto [argument, value] :
-       llvm::zip_equal(loop.getRegionIterArgs(), loop.getYieldedValues()))
-    if (argument.getType().isIndex()) {
-      cloneFor(value, mapping);
-      next.map(argument, mapping.lookupOrDefault(value));
-    }
+  mapNext(mapping, next);
   cloneWith(parts.query, next);
   cloneWith(parts.delta, mapping);
   Value rounded = mapping.lookup(parts.roundedProbs.getResult(0));
@@ -202,7 +151,7 @@ SmallVector<Value> PairOverlapper::buildBody(ValueRange carried) {
     cloneWith(parts.scoreGradient, mapping);
     mapping.map(parts.scaledGradient.getResult(0),
                 scaled(mapping.lookup(parts.scoreGradient.getResult()),
-                       carried[old + 3]));
+                       carried[old + 3], b.getF32Type()));
   }
   cloneWith(parts.roundedGradient, mapping);
   cloneWith(parts.ofKeys, mapping);
@@ -220,16 +169,85 @@ SmallVector<Value> PairOverlapper::buildBody(ValueRange carried) {
   cloneFor(parts.probs.getScores(), next);
   Value factors = parts.scaledGradient ? roundedFactors(next) : Value();
   cloneWith(parts.accumulate, mapping);
-  SmallVector<Value> results =
-      llvm::map_to_vector(loop.getYieldedValues(), [&](Value value) {
-        return mapping.lookupOrDefault(value);
-      });
-  results.append({next.lookup(parts.query.getTile()),
-                  next.lookup(parts.probs.getScores()),
-                  next.lookup(parts.lse.getTile())});
+  SmallVector<Value> ahead = {next.lookup(parts.query.getTile()),
+                              next.lookup(parts.probs.getScores()),
+                              next.lookup(parts.lse.getTile())};
+  if (factors)
+    ahead.push_back(factors);
+  return getNext(mapping, ahead);
+}
+
+/// `carried`: what the loop carried, then the pair's Q, masked scores, LSE, dO,
+/// dP, D and factors.
+SmallVector<Value> PairOverlapper::buildByResults(ValueRange carried) {
+  scf::ForOp loop = parts.loop;
+  size_t old = loop.getNumRegionIterArgs();
+  IRMapping mapping;
+  mapping.map(loop.getRegionIterArgs(), carried.take_front(old));
+  mapping.map(parts.query.getTile(), carried[old]);
+  mapping.map(parts.probs.getScores(), carried[old + 1]);
+  mapping.map(parts.lse.getTile(), carried[old + 2]);
+  mapping.map(parts.outputGradient.getTile(), carried[old + 3]);
+  mapping.map(parts.gradient.getResult(), carried[old + 4]);
+  mapping.map(parts.delta.getTile(), carried[old + 5]);
+  cloneWith(parts.roundedProbs, mapping);
+  Value weights = mapping.lookup(parts.roundedProbs.getResult(0));
   if (parts.scaledGradient)
-    results.push_back(factors);
-  return results;
+    weights = scaled(mapping.lookup(parts.probs.getResult()), carried[old + 6],
+                     getElementTypeOrSelf(weights));
+  cloneWith(parts.ofValues, mapping);
+  mapping.map(parts.probs.getResult(), unround(weights, parts.probs.getType()));
+  cloneWith(parts.scoreGradient, mapping);
+  if (parts.scaledGradient)
+    mapping.map(parts.scaledGradient.getResult(0),
+                mapping.lookup(parts.scoreGradient.getResult()));
+  cloneWith(parts.roundedGradient, mapping);
+  cloneWith(parts.ofKeys, mapping);
+  IRMapping next;
+  mapNext(mapping, next);
+  cloneWith(parts.query, next);
+  cloneWith(parts.lse, next);
+  cloneWith(parts.scores, next);
+  cloneWith(parts.outputGradient, next);
+  cloneWith(parts.delta, next);
+  cloneWith(parts.gradient, next);
+  cloneFor(parts.probs.getScores(), next);
+  Value factors = parts.scaledGradient ? roundedFactors(next) : Value();
+  cloneWith(parts.accumulate, mapping);
+  SmallVector<Value> ahead = {next.lookup(parts.query.getTile()),
+                              next.lookup(parts.probs.getScores()),
+                              next.lookup(parts.lse.getTile()),
+                              next.lookup(parts.outputGradient.getTile()),
+                              next.lookup(parts.gradient.getResult()),
+                              next.lookup(parts.delta.getTile())};
+  if (factors)
+    ahead.push_back(factors);
+  return getNext(mapping, ahead);
+}
+
+/// In front of the loop: what its first pair finds ready.
+SmallVector<Value> PairOverlapper::startFirst(IRMapping &first) {
+  cloneWith(parts.query, first);
+  cloneWith(parts.lse, first);
+  cloneWith(parts.scores, first);
+  cloneFor(parts.probs.getScores(), first);
+  // Nothing waits for V before there is something to multiply it with.
+  if (auto value = parts.gradient.getLhs().getDefiningOp<LoadOp>())
+    value->moveBefore(parts.loop);
+  SmallVector<Value> ready = {first.lookup(parts.query.getTile()),
+                              first.lookup(parts.probs.getScores()),
+                              first.lookup(parts.lse.getTile())};
+  if (byResults) {
+    cloneWith(parts.outputGradient, first);
+    cloneWith(parts.delta, first);
+    cloneWith(parts.gradient, first);
+    ready.append({first.lookup(parts.outputGradient.getTile()),
+                  first.lookup(parts.gradient.getResult()),
+                  first.lookup(parts.delta.getTile())});
+  }
+  if (parts.scaledGradient)
+    ready.push_back(roundedFactors(first));
+  return ready;
 }
 
 void PairOverlapper::run() {
@@ -237,23 +255,13 @@ void PairOverlapper::run() {
   b.setInsertionPoint(loop);
   IRMapping first;
   first.map(loop.getRegionIterArgs(), loop.getInitArgs());
-  cloneWith(parts.query, first);
-  cloneWith(parts.lse, first);
-  cloneWith(parts.scores, first);
-  cloneFor(parts.probs.getScores(), first);
-  // Nothing waits for V before there is something to multiply it with.
-  if (auto value = parts.gradient.getLhs().getDefiningOp<LoadOp>())
-    value->moveBefore(loop);
   SmallVector<Value> inits(loop.getInitArgs());
-  inits.append({first.lookup(parts.query.getTile()),
-                first.lookup(parts.probs.getScores()),
-                first.lookup(parts.lse.getTile())});
-  if (parts.scaledGradient)
-    inits.push_back(roundedFactors(first));
+  llvm::append_range(inits, startFirst(first));
   auto body = [&](OpBuilder &, Location, Value, ValueRange carried) {
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(carried.front().getParentBlock());
-    scf::YieldOp::create(b, buildBody(carried));
+    scf::YieldOp::create(b, byResults ? buildByResults(carried)
+                                      : buildByRows(carried));
   };
   auto overlapped =
       scf::ForOp::create(b, loop.getLowerBound(), loop.getUpperBound(),
@@ -277,7 +285,8 @@ struct TileOverlapPairs : impl::TileOverlapPairsBase<TileOverlapPairs> {
     });
     for (PairLoop &parts : loops) {
       ImplicitLocOpBuilder b(parts.loop.getLoc(), &getContext());
-      PairOverlapper(b, parts).run();
+      auto kernel = parts.loop->getParentOfType<KernelOp>();
+      PairOverlapper(b, parts, kernel.getSchedule().isSharedByResults()).run();
     }
   }
 };

@@ -84,9 +84,14 @@ LogicalResult KernelOp::verify() {
            << " warps; use a multiple of " << group;
   if (getGrid() && failed(verifyGrid(*this, *getGrid())))
     return failure();
+  // Groups with a role each share the rows, which are one group's.
+  bool isShared = llvm::any_of(getOps<RoleOp>(), [](RoleOp role) {
+    return role.getGroup().has_value();
+  });
   if (auto groups = getGroups();
       groups && (int64_t(*groups) < 1 || int64_t(*groups) > kMaxGroups ||
-                 getWarps() != 4 * *groups || getQBlock() != 64 * *groups))
+                 getWarps() != 4 * *groups ||
+                 getQBlock() != (isShared ? 64 : 64 * *groups)))
     return emitOpError("has 1 to ")
            << kMaxGroups << " groups of four warps and 64 rows each, but there "
            << "are " << int64_t(*groups) << " groups, " << getWarps()

@@ -8,7 +8,12 @@ using namespace flashc::warp;
 /// multiple of 8 of them.
 static constexpr int64_t kRegisterFile = 65536;
 
+/// Groups that run the op, between which its tiles' rows are dealt; of an op
+/// outside the roles, all that compute.
 static int64_t groupsOf(Operation *op) {
+  auto role = op->getParentOfType<RoleOp>();
+  if (role && role.getGroup())
+    return 1;
   auto kernel = op->getParentOfType<KernelOp>();
   return kernel ? kernel.getGroups().value_or(0) : 0;
 }
@@ -72,6 +77,59 @@ static LogicalResult verifyPart(Operation *op, int64_t parts) {
          << " parts";
 }
 
+/// One role of a kind, but for consumers that each are one group.
+static LogicalResult verifyGroup(RoleOp role, KernelOp kernel) {
+  int64_t groups = *kernel.getGroups();
+  std::optional<int64_t> group = role.getGroup();
+  bool isOfGroup = role.getKind() == RoleKind::Consumer &&
+                   kernel.getGrid().has_value() && *group >= 0 &&
+                   *group < groups;
+  if (group && !isOfGroup)
+    return role.emitOpError("is a consumer of one of ")
+           << groups << " groups, in a kernel with a grid of its own, but it "
+           << "is a " << stringifyRoleKind(role.getKind()) << " of group "
+           << *group << "; number consumers from 0";
+  for (auto other : kernel.getOps<RoleOp>()) {
+    if (other == role || other.getKind() != role.getKind())
+      continue;
+    if (!group || !other.getGroup() || group == other.getGroup())
+      return role.emitOpError("is the second ")
+             << stringifyRoleKind(role.getKind())
+             << " of its kernel, but there is one of each, or one consumer for "
+                "each group; join them";
+  }
+  return success();
+}
+
+/// setmaxnreg moves registers inside the pool that the block was launched with;
+/// asking for more waits forever.
+static LogicalResult verifyRegisters(RoleOp consumer, KernelOp kernel) {
+  RoleOp loading = getLoadingRole(kernel);
+  if (!loading)
+    return success();
+  int64_t groups = *kernel.getGroups();
+  int64_t launch = kRegisterFile / (128 * (groups + 1)) / 8 * 8;
+  int64_t pool = (groups + 1) * launch, asked = 0;
+  std::string sum;
+  for (auto role : kernel.getOps<RoleOp>()) {
+    int64_t registers = role.getRegisters();
+    bool isOfAll = role.getKind() == RoleKind::Consumer && !role.getGroup();
+    asked += (isOfAll ? groups : 1) * registers;
+    sum += sum.empty() ? "" : " + ";
+    sum += isOfAll ? std::to_string(groups) + " * " : "";
+    sum += std::to_string(registers);
+  }
+  if (asked <= pool)
+    return success();
+  return consumer.emitOpError("and the ")
+         << (consumer.getGroup()
+                 ? StringRef("roles beside it")
+                 : stringifyRoleKind(loading.getKind()))
+         << " ask for " << sum << " = " << asked << " registers, but a block of " << groups + 1
+         << " warpgroups is launched with " << groups + 1 << " * " << launch
+         << " = " << pool << "; lower one of them";
+}
+
 LogicalResult RoleOp::verify() {
   auto kernel = getOperation()->getParentOfType<KernelOp>();
   if (!kernel.getGroups())
@@ -103,11 +161,8 @@ LogicalResult RoleOp::verify() {
   });
   if (result.wasInterrupted())
     return failure();
-  for (auto other : kernel.getOps<RoleOp>())
-    if (other != *this && other.getKind() == getKind())
-      return emitOpError("is the second ")
-             << stringifyRoleKind(getKind())
-             << " of its kernel, but there is one of each; join them";
+  if (failed(verifyGroup(*this, kernel)))
+    return failure();
   if (getKind() == RoleKind::Reducer)
     for (auto other : kernel.getOps<RoleOp>())
       if (other.getKind() == RoleKind::Producer)
@@ -115,24 +170,7 @@ LogicalResult RoleOp::verify() {
                            "a producer, too; leave out one");
   if (getKind() != RoleKind::Consumer)
     return success();
-  // setmaxnreg moves registers inside the pool that the block was launched
-  // with; asking for more waits forever.
-  int64_t groups = *kernel.getGroups();
-  int64_t launch = kRegisterFile / (128 * (groups + 1)) / 8 * 8;
-  for (auto producer : kernel.getOps<RoleOp>()) {
-    if (producer.getKind() == RoleKind::Consumer)
-      continue;
-    int64_t asked =
-        int64_t(producer.getRegisters()) + groups * int64_t(registers);
-    if (asked > (groups + 1) * launch)
-      return emitOpError("and the ")
-             << stringifyRoleKind(producer.getKind()) << " ask for "
-             << producer.getRegisters() << " + " << groups << " * " << registers
-             << " = " << asked << " registers, but a block of " << groups + 1
-             << " warpgroups is launched with " << groups + 1 << " * " << launch
-             << " = " << (groups + 1) * launch << "; lower one of them";
-  }
-  return success();
+  return verifyRegisters(*this, kernel);
 }
 
 LogicalResult GroupOp::verify() {
@@ -256,6 +294,20 @@ LogicalResult AcquireOp::verify() {
            << ring.getParts() << " parts for " << groupsOf(*this)
            << " groups; give it a part for each";
   return verifyInRole(*this, RoleKind::Consumer);
+}
+
+LogicalResult ReclaimOp::verify() {
+  RingType ring = getRing().getType();
+  if (failed(verifySlot(*this, ring, getBuffer().getType())))
+    return failure();
+  auto role = getOperation()->getParentOfType<RoleOp>();
+  if (ring.getDepth() == 1 && ring.getParts() == 1 && role && role.getGroup())
+    return success();
+  return emitOpError("takes back the one slot of a ring without parts for the "
+                     "group whose role it is in, but the ring is ")
+         << ring << " and the role is "
+         << (role && role.getGroup() ? "a group's" : "no group's own")
+         << "; use a ring that is sent once";
 }
 
 LogicalResult CommitOp::verify() {
@@ -403,6 +455,23 @@ LogicalResult SendSumsOp::verify() {
            << view << " and the columns are " << first << " to "
            << first + count - 1 << "; choose columns that are there";
   return verifyStaged(*this, getStaging().getType(), getSlot(), count);
+}
+
+LogicalResult AddPackedOp::verify() {
+  FragmentType fragment = getFragment().getType();
+  auto view = cast<MemRefType>(getView().getType());
+  int64_t first = getFirst();
+  bool fits = fragment.getRank() == 2 && fragment.getShape()[0] == 64 &&
+              fragment.getElementType().isF32() &&
+              view.getElementType().isF32() && first >= 0 && first % 8 == 0 &&
+              !ShapedType::isDynamic(view.getDimSize(3)) &&
+              first + fragment.getShape()[1] <= view.getDimSize(3);
+  if (fits)
+    return verifyInRole(*this, RoleKind::Reducer);
+  return emitOpError("adds 64 rows of f32 to whole groups of 8 columns, but the "
+                     "fragment is ")
+         << fragment << ", the view " << view << " and the first column "
+         << first << "; choose columns that are there";
 }
 
 LogicalResult EmitOp::verify() {

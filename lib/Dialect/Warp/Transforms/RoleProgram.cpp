@@ -23,7 +23,7 @@ constexpr int64_t kMaxFixedTrips = 64;
 bool isProtocol(Operation *op) {
   return isa<SendOp, ReceiveOp, SkipOp, ReleaseOp, AcquireOp, CommitOp, WgmmaOp,
              SettleOp, AwaitTurnOp, PassTurnOp, EmitOp, StoreOp, StageSumsOp,
-             SendSumsOp, TilesOp>(op);
+             SendSumsOp, ReclaimOp, TilesOp>(op);
 }
 
 bool takesSlots(Operation *op) {
@@ -72,6 +72,12 @@ bool countsFromZero(Operation *op) {
   auto loop = dyn_cast<scf::ForOp>(op);
   return loop && getConstant(loop.getLowerBound()) == 0 &&
          getConstant(loop.getStep()) == 1;
+}
+
+LogicalResult failUnnamed(Operation *op) {
+  return op->emitOpError("takes a slot of a ring that is handed on as a value, "
+                         "but rings are known by name; use the result of "
+                         "'warp.ring'");
 }
 
 class RoleCompiler {
@@ -149,6 +155,13 @@ LogicalResult RoleCompiler::addOp(Operation *op) {
       .Case([&](SkipOp skip) { return addUse(Kind::Skip, skip); })
       .Case([&](ReceiveOp receive) { return addUse(Kind::Receive, receive); })
       .Case([&](AcquireOp acquire) { return addUse(Kind::Acquire, acquire); })
+      .Case([&](ReclaimOp reclaim) {
+        auto ring = reclaim.getRing().getDefiningOp<RingOp>();
+        if (!ring)
+          return failUnnamed(op);
+        add(Kind::Reclaim, op, {}, op->getResults(), rings.lookup(ring));
+        return success();
+      })
       .Case([&](CommitOp commit) {
         add(Kind::Commit, op, commit.getBuffer());
         return success();
@@ -203,9 +216,7 @@ template <typename UseOp>
 LogicalResult RoleCompiler::addUse(Kind kind, UseOp op) {
   auto ring = op.getRing().template getDefiningOp<RingOp>();
   if (!ring)
-    return op.emitOpError("takes a slot of a ring that is handed on as a "
-                          "value, but rings are known by name; use the result "
-                          "of 'warp.ring'");
+    return failUnnamed(op);
   if (!op.getStage())
     return op.emitOpError("has no stage and phase; run 'warp-assign-stages' "
                           "first");

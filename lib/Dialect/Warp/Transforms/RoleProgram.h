@@ -22,6 +22,7 @@ struct Instruction {
     Receive, // in: stage, phase; out: the buffer; number: the ring
     Skip,    // in: stage, phase; number: the ring
     Acquire, // in: stage, phase; out: the buffer; number: the ring
+    Reclaim, // out: the buffer; number: the ring
     Commit,  // in: the buffer
     Release, // in: the buffer
     Read,    // in: buffers

@@ -17,7 +17,7 @@ std::string RoleRun::getName(const Agent &agent) const {
 static constexpr int64_t kStagingSlots = 8;
 
 RoleRun::RoleRun(KernelOp kernel, const RoleProgram &producer,
-                 const RoleProgram &consumer, ArrayRef<RingOp> ops)
+                 ArrayRef<RoleProgram> consumers, ArrayRef<RingOp> ops)
     : kernel(kernel) {
   for (RingOp op : ops) {
     RingType type = op.getRing().getType();
@@ -26,14 +26,13 @@ RoleRun::RoleRun(KernelOp kernel, const RoleProgram &producer,
   }
   agents.push_back({&producer, -1});
   for (int64_t group = 0; group < int64_t(*kernel.getGroups()); ++group)
-    agents.push_back({&consumer, group});
+    agents.push_back(
+        {&consumers[consumers.size() > 1 ? group : int64_t(0)], group});
   using Kind = Instruction::Kind;
-  for (const Instruction &next : producer.code)
-    if (next.kind == Kind::Receive)
-      rings[next.number].isReadByLoader = true;
-  for (const Instruction &next : consumer.code)
-    if (next.kind == Kind::Receive || next.kind == Kind::Skip)
-      rings[next.number].isReadByGroups = true;
+  for (const Agent &agent : agents)
+    for (const Instruction &next : agent.program->code)
+      if (next.kind == Kind::Receive || next.kind == Kind::Skip)
+        rings[next.number].readers.insert(agent.program);
 }
 
 LogicalResult RoleRun::run(const Trips &trips) {
@@ -96,7 +95,7 @@ void RoleRun::countTrips(Agent &agent) {
   };
   for (const RoleLoop &loop : consumer)
     if (isDealt && isOneOf(loop)) {
-      dealt.push_back(trips->lookup(loop.op));
+      dealt.push_back(trips->lookup(loop.choice));
       skipped += loop.skips ? dealt.back() : 0;
     }
   size_t next = std::max<int64_t>(agent.group, 0);
@@ -132,6 +131,8 @@ RoleRun::Outcome RoleRun::step(Agent &agent) {
     return finish(skip(agent, next));
   case Kind::Acquire:
     return finish(acquire(agent, next));
+  case Kind::Reclaim:
+    return finish(reclaim(agent, next));
   case Kind::Commit:
     return check(commit(agent, next));
   case Kind::Stage:
@@ -232,7 +233,7 @@ InFlightDiagnostic RoleRun::fail(Operation *op) {
   InFlightDiagnostic error = op->emitOpError();
   std::string counts;
   for (const RoleLoop &loop : agents.back().program->loops)
-    if (auto found = trips->find(loop.op); found != trips->end())
+    if (auto found = trips->find(loop.choice); found != trips->end())
       counts += (counts.empty() ? "" : ", ") + std::to_string(found->second);
   if (!counts.empty())
     error.attachNote(kernel.getLoc())
@@ -248,12 +249,19 @@ std::string RoleRun::describeWait(const Agent &agent) const {
     return "for " + getName(agents[1 + getGroupBefore(agent.group)]) +
            " to pass its turn";
   bool isReader = next.kind == Kind::Receive || next.kind == Kind::Skip;
+  if (next.kind == Kind::Reclaim) {
+    const Agent *reader = getReaderOf(next.number, /*use=*/1, /*part=*/0);
+    return "for the ring's slot to be " +
+           (reader ? "released by " + getName(*reader) : "sent");
+  }
   int64_t use = (isReader ? agent.position : agent.sends)[next.number];
   std::string slot =
       "for slot " + std::to_string(use % rings[next.number].depth);
   if (isReader)
     return slot + " to be filled";
-  int64_t part = next.kind == Kind::Acquire ? agent.group : agent.part;
+  int64_t part = next.kind == Kind::Acquire
+                     ? getPart(agent, rings[next.number])
+                     : agent.part;
   return slot + " to be released by " +
          getName(*getReaderOf(next.number, use, part));
 }

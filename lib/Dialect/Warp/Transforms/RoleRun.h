@@ -15,7 +15,7 @@ namespace flashc::warp {
 class RoleRun {
 public:
   RoleRun(KernelOp kernel, const RoleProgram &producer,
-          const RoleProgram &consumer, llvm::ArrayRef<RingOp> rings);
+          llvm::ArrayRef<RoleProgram> consumers, llvm::ArrayRef<RingOp> rings);
 
   /// Fails with an error at the op that breaks the protocol, and a note that
   /// says how often the loops run.
@@ -30,8 +30,8 @@ private:
     int64_t firstSlot;                  // among the slots of all rings
     llvm::SmallVector<int64_t, 4> sent; // blocks, of each part
     mlir::Operation *lastSend = nullptr;
-    /// Who receives it: the loading role, the groups.
-    bool isReadByLoader = false, isReadByGroups = false;
+    /// Who receives it.
+    llvm::SmallPtrSet<const RoleProgram *, 4> readers = {};
   };
   /// A ring's slot as one warpgroup sees it.
   struct Slot {
@@ -41,6 +41,7 @@ private:
     int64_t product = -1; // the last one that reads it
     mlir::Operation *receive = nullptr, *release = nullptr, *writer = nullptr;
     bool isAcquired = false; // to be written, and not to be read
+    bool isReclaimed = false; // and not to be handed over
   };
   struct Agent {
     const RoleProgram *program;
@@ -83,6 +84,7 @@ private:
   Outcome receive(Agent &agent, const Instruction &next);
   Outcome skip(Agent &agent, const Instruction &next);
   Outcome acquire(Agent &agent, const Instruction &next);
+  Outcome reclaim(Agent &agent, const Instruction &next);
   mlir::LogicalResult commit(Agent &agent, const Instruction &next);
   mlir::LogicalResult release(Agent &agent, const Instruction &next);
   mlir::LogicalResult read(Agent &agent, mlir::Operation *op, int64_t buffer);
@@ -94,6 +96,11 @@ private:
   /// Who has yet to release what the part's slot holds, or null.
   const Agent *getReaderOf(int64_t ring, int64_t use, int64_t part) const;
   bool reads(const Agent &agent, const Ring &ring, int64_t part) const;
+  bool isReadByOthers(const Agent &agent, const Ring &ring) const;
+  /// The part of a ring's slots that the group writes.
+  int64_t getPart(const Agent &agent, const Ring &ring) const {
+    return ring.parts > 1 ? agent.group : 0;
+  }
   bool isFull(const Agent &agent, const Ring &ring, int64_t use) const;
 
   // Products and turns (RoleProducts.cpp).

@@ -38,9 +38,15 @@ LogicalResult RoleRun::checkPosition(Agent &agent, const Instruction &next,
 
 /// Whether the agent's releases count for the part.
 bool RoleRun::reads(const Agent &agent, const Ring &ring, int64_t part) const {
-  if (agent.group < 0)
-    return ring.isReadByLoader;
-  return ring.isReadByGroups && (ring.parts == 1 || agent.group == part);
+  return ring.readers.contains(agent.program) &&
+         (agent.group < 0 || ring.parts == 1 || agent.group == part);
+}
+
+/// Whether others than the group read its part of the ring.
+bool RoleRun::isReadByOthers(const Agent &agent, const Ring &ring) const {
+  return llvm::any_of(agents, [&](const Agent &other) {
+    return &other != &agent && reads(other, ring, getPart(agent, ring));
+  });
 }
 
 const RoleRun::Agent *RoleRun::getReaderOf(int64_t ring, int64_t use,
@@ -69,6 +75,14 @@ RoleRun::Outcome RoleRun::send(Agent &agent, const Instruction &next) {
   for (; agent.part < ring.parts; ++agent.part) {
     if (getReaderOf(next.number, use, agent.part))
       return Outcome::Blocked;
+    for (const Agent &other : agents)
+      if (const Slot &slot = other.slots[getSlot(next.number, use)];
+          slot.isReclaimed) {
+        fail(next.op).attachNote(slot.receive->getLoc())
+            << "sends to a slot that a group has taken for itself here; use a "
+               "ring that is sent once";
+        return Outcome::Failed;
+      }
     ++ring.sent[agent.part];
   }
   agent.part = 0;
@@ -113,13 +127,33 @@ RoleRun::Outcome RoleRun::acquire(Agent &agent, const Instruction &next) {
   int64_t &use = agent.sends[next.number];
   if (failed(checkPosition(agent, next, use)))
     return Outcome::Failed;
-  if (getReaderOf(next.number, use, agent.group))
+  if (getReaderOf(next.number, use, getPart(agent, rings[next.number])))
     return Outcome::Blocked;
   size_t index = getSlot(next.number, use);
   Slot &slot = agent.slots[index];
   slot = Slot();
   slot.use = use++;
   slot.isHeld = slot.isAcquired = true;
+  slot.receive = next.op;
+  agent.registers[next.out[0]] = slot.use * numSlots + index;
+  return Outcome::Done;
+}
+
+RoleRun::Outcome RoleRun::reclaim(Agent &agent, const Instruction &next) {
+  const Ring &ring = rings[next.number];
+  if (ring.sent[0] < 1 || getReaderOf(next.number, /*use=*/1, /*part=*/0))
+    return Outcome::Blocked;
+  size_t index = getSlot(next.number, /*use=*/0);
+  for (const Agent &other : agents)
+    if (const Slot &slot = other.slots[index]; slot.isReclaimed) {
+      fail(next.op).attachNote(slot.receive->getLoc())
+          << "takes a slot that a group has taken for itself here; use another "
+             "ring";
+      return Outcome::Failed;
+    }
+  Slot &slot = agent.slots[index];
+  slot.use = 1;
+  slot.isHeld = slot.isAcquired = slot.isReclaimed = true;
   slot.receive = next.op;
   agent.registers[next.out[0]] = slot.use * numSlots + index;
   return Outcome::Done;
@@ -138,7 +172,7 @@ LogicalResult RoleRun::commit(Agent &agent, const Instruction &next) {
   auto ring = llvm::find_if(llvm::reverse(rings), [&](const Ring &ring) {
     return ring.firstSlot <= buffer % numSlots;
   });
-  ++ring->sent[agent.group];
+  ++ring->sent[getPart(agent, *ring)];
   ring->lastSend = next.op;
   return success();
 }
@@ -220,7 +254,7 @@ LogicalResult RoleRun::write(Agent &agent, const Instruction &next) {
   auto ring = llvm::find_if(llvm::reverse(rings), [&](const Ring &ring) {
     return ring.firstSlot <= buffer % numSlots;
   });
-  if (ring->parts != int64_t(agents.size()) - 1 || ring->isReadByLoader)
+  if (isReadByOthers(agent, *ring))
     return fail(next.op) << "writes a slot that the other groups may still "
                             "read; use a ring with a part for each group, or "
                             "a 'warp.alloc'";
@@ -238,17 +272,17 @@ LogicalResult RoleRun::write(Agent &agent, const Instruction &next) {
 LogicalResult RoleRun::checkSlotsAtEnd() {
   for (const Agent &agent : agents) {
     for (const Slot &slot : agent.slots)
-      if (slot.isHeld && slot.isAcquired)
+      if (slot.isHeld && slot.isAcquired && !slot.isReclaimed)
         return fail(slot.receive)
                << "names a slot that is never handed over; put a "
                   "'warp.commit' behind what writes it";
-      else if (slot.isHeld)
+      else if (slot.isHeld && !slot.isAcquired)
         return fail(slot.receive)
                << "names a slot that is never released, so it is never sent "
                   "again; release it behind its last reader";
     for (auto [number, ring] : llvm::enumerate(rings)) {
-      if (agent.group < 0 ? !ring.isReadByLoader
-                          : !ring.isReadByGroups && ring.isReadByLoader)
+      bool isRead = ring.readers.contains(agent.program);
+      if (!isRead && (agent.group < 0 || !ring.readers.empty()))
         continue;
       int64_t sends =
           ring.sent[ring.parts > 1 && agent.group > 0 ? agent.group : 0];

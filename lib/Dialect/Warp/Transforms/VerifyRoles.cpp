@@ -31,11 +31,15 @@ static LogicalResult checkThreads(KernelOp kernel) {
   return failure(result.wasInterrupted());
 }
 
-static RoleOp getRole(KernelOp kernel, RoleKind kind) {
-  for (auto role : kernel.getOps<RoleOp>())
-    if (role.getKind() == kind)
-      return role;
-  return {};
+/// One for all groups, or one for each, in their order.
+static SmallVector<RoleOp> getConsumers(KernelOp kernel) {
+  auto roles = llvm::filter_to_vector(kernel.getOps<RoleOp>(), [](RoleOp role) {
+    return role.getKind() == RoleKind::Consumer;
+  });
+  llvm::sort(roles, [](RoleOp a, RoleOp b) {
+    return a.getGroup().value_or(0) < b.getGroup().value_or(0);
+  });
+  return roles;
 }
 
 static LogicalResult failMatch(const RoleLoop &loop, const RoleLoop *other,
@@ -50,7 +54,7 @@ static LogicalResult failMatch(const RoleLoop &loop, const RoleLoop *other,
 }
 
 /// Gives each of the producer's loops the consumer's loop whose trip count it
-/// shares: the n-th one that takes slots.
+/// shares: the n-th one that takes slots. The same for two consumers.
 static LogicalResult matchLoops(RoleProgram &producer, RoleProgram &consumer) {
   auto getShared = [](RoleProgram &program) {
     SmallVector<RoleLoop *> loops;
@@ -76,13 +80,18 @@ static LogicalResult matchLoops(RoleProgram &producer, RoleProgram &consumer) {
 
 LogicalResult verifyRoles(KernelOp kernel) {
   RoleOp producerRole = getLoadingRole(kernel);
-  RoleOp consumerRole = getRole(kernel, RoleKind::Consumer);
-  if (!producerRole || !consumerRole)
+  SmallVector<RoleOp> consumerRoles = getConsumers(kernel);
+  if (!producerRole || consumerRoles.empty())
     return kernel.emitOpError("has groups, so one role loads and one computes, "
                               "but there is no ")
            << stringifyRoleKind(producerRole ? RoleKind::Consumer
                                              : RoleKind::Producer)
            << "; add a 'warp.role'";
+  int64_t groups = *kernel.getGroups(), ofGroups = consumerRoles.size();
+  if (consumerRoles.front().getGroup() && ofGroups != groups)
+    return consumerRoles.front().emitOpError("is of one group, so each of ")
+           << groups << " groups has a role, but there are " << ofGroups
+           << "; add the others";
   if (failed(checkThreads(kernel)) || failed(verifyRoleBytes(kernel)))
     return failure();
 
@@ -97,21 +106,38 @@ LogicalResult verifyRoles(KernelOp kernel) {
   FailureOr<RoleProgram> producer = getRoleProgram(producerRole, numbers);
   if (failed(producer))
     return failure();
-  FailureOr<RoleProgram> consumer = getRoleProgram(consumerRole, numbers);
-  if (failed(consumer) || failed(matchLoops(*producer, *consumer)))
+  std::vector<RoleProgram> consumers;
+  for (RoleOp role : consumerRoles) {
+    FailureOr<RoleProgram> consumer = getRoleProgram(role, numbers);
+    if (failed(consumer))
+      return failure();
+    consumers.push_back(std::move(*consumer));
+  }
+  RoleProgram &first = consumers.front();
+  if (failed(matchLoops(*producer, first)))
     return failure();
+  for (RoleProgram &consumer : llvm::drop_begin(consumers))
+    if (failed(matchLoops(consumer, first)))
+      return failure();
 
   Limits limits;
-  for (const RoleProgram *program : {&*consumer, &*producer})
-    for (const RoleLoop &loop : program->loops)
+  auto addLimits = [&](const RoleProgram &program) {
+    for (const RoleLoop &loop : program.loops)
       if (!loop.fixed && loop.choice == loop.op)
         limits[loop.op] = 2 * std::min<int64_t>(depth, 8) + 1;
-  // A producer's loop may follow one whose bounds are constants.
-  for (RoleLoop &loop : producer->loops)
-    for (const RoleLoop &other : consumer->loops)
-      if (other.op == loop.choice && other.fixed && !loop.fixed)
-        loop.fixed = other.fixed;
-  RoleRun run(kernel, *producer, *consumer, rings);
+  };
+  llvm::for_each(consumers, addLimits);
+  addLimits(*producer);
+  // Another's loop may follow one whose bounds are constants.
+  auto fix = [&](RoleProgram &program) {
+    for (RoleLoop &loop : program.loops)
+      for (const RoleLoop &other : first.loops)
+        if (other.op == loop.choice && other.fixed && !loop.fixed)
+          loop.fixed = other.fixed;
+  };
+  fix(*producer);
+  llvm::for_each(consumers, fix);
+  RoleRun run(kernel, *producer, consumers, rings);
   return forEachChoice(std::move(limits), kMaxRuns,
                        [&](const Trips &trips) { return run.run(trips); });
 }

@@ -1,0 +1,72 @@
+// The main kernel of a backward whose warps have roles, of
+// convert-tile-to-warp: what of the kernel a consumer needs for its results.
+// The sum of dQ is the reducer's, so nobody else needs it; and of groups that
+// share the results each has those of one output.
+#include "GradientConverter.h"
+
+using namespace mlir;
+
+namespace flashc {
+
+/// Whether the group stores to `view`: dV, or dK and the sums of its rows.
+static bool isOutputOf(bool isValueGroup, Value view, tile::KernelOp kernel) {
+  auto argument = cast<BlockArgument>(view);
+  auto name = kernel.getArgAttrOfType<StringAttr>(argument.getArgNumber(),
+                                                  "tile.argument");
+  return (name && name.getValue() == "dv") == isValueGroup;
+}
+
+void GradientConverter::findNeeded() {
+  needed.clear();
+  carried.clear();
+  for (auto store : kernel.getBody().getOps<tile::StoreOp>())
+    if (!groupNow ||
+        isOutputOf(*groupNow == kValueGroup, store.getView(), kernel))
+      needOp(store);
+  if (groupNow && *groupNow == kValueGroup)
+    toVisit.push_back(weights);
+  while (!toVisit.empty())
+    needValue(toVisit.pop_back_val());
+}
+
+/// A block that comes through a ring is where the reducer says.
+void GradientConverter::needOp(Operation *op) {
+  if (!needed.insert(op).second)
+    return;
+  if (Operation *around = op->getParentOp(); around != kernel)
+    needOp(around);
+  if (auto load = dyn_cast<tile::LoadOp>(op)) {
+    if (rowsOf.contains(op) || isStreamed(load))
+      return;
+  }
+  if (auto loop = dyn_cast<scf::ForOp>(op)) {
+    toVisit.append(
+        {loop.getLowerBound(), loop.getUpperBound(), loop.getStep()});
+    return;
+  }
+  op->walk([&](Operation *inner) {
+    needed.insert(inner);
+    llvm::append_range(toVisit, inner->getOperands());
+  });
+}
+
+void GradientConverter::needValue(Value value) {
+  if (groupNow && *groupNow == kKeyGroup && value == weights)
+    return; // received
+  auto argument = dyn_cast<BlockArgument>(value);
+  if (auto result = value.getDefiningOp<scf::ForOp>())
+    argument =
+        result.getRegionIterArg(cast<OpResult>(value).getResultNumber());
+  if (!argument)
+    return needOp(value.getDefiningOp());
+  auto around = dyn_cast<scf::ForOp>(argument.getOwner()->getParentOp());
+  if (!around)
+    return; // of the kernel, or of a map's body
+  needOp(around);
+  if (OpOperand *init = around.getTiedLoopInit(argument);
+      init && carried.insert(argument).second)
+    toVisit.append(
+        {init->get(), around.getTiedLoopYieldedValue(argument)->get()});
+}
+
+} // namespace flashc
