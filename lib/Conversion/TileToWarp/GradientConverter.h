@@ -89,6 +89,7 @@ private:
   mlir::Value less(mlir::Value x, mlir::Value y);
   Target targetOf(const Coordinates &at);
   llvm::SmallVector<Part> splitSums();
+  size_t getSendPart(tile::LoadOp load, size_t last);
   int64_t getPartColumns();
   int64_t getSumSlots();
   void sendSums(const Part &part, int64_t slot, const Target &target);

@@ -201,6 +201,24 @@ void GradientConverter::endSums(const Target &target) {
                             target.row, lookup(blockNumber));
 }
 
+/// The part behind whose start a load's slot is free. Where parts are added from
+/// registers, that may wait for memory, and loads stand as far in front as they
+/// can: dO's behind the first part, as all have read that of the pair before,
+/// and Q's, which the product for dK reads meanwhile, behind the second.
+size_t GradientConverter::getSendPart(tile::LoadOp load, size_t last) {
+  if (staging)
+    return last;
+  for (Operation *user : ofQueries.getLhs().getUsers()) {
+    auto dot = dyn_cast<tile::DotOp>(user);
+    auto argument =
+        dot ? dyn_cast<BlockArgument>(dot.getRhs()) : BlockArgument();
+    if (argument &&
+        loop.getTiedLoopYieldedValue(argument)->get() == load.getTile())
+      return std::min<size_t>(1, last);
+  }
+  return 0;
+}
+
 void GradientConverter::buildReducerLoop() {
   Location loc = loop.getLoc();
   auto index = [&](int64_t value) -> Value {
@@ -283,13 +301,14 @@ void GradientConverter::buildReducerLoop() {
         lastTarget = targetOf(before);
         ifSecond([&] { sendSums(parts[last], slotOf(last), lastTarget); });
       }
-      if (i == last)
-        for (const Ahead &ring : ahead) {
-          Value number =
-              arith::AddIOp::create(builder, loc, pair, index(ring.pairs));
-          sendIf(less(number, pairs), ring.load,
-                 advance(there, ring.pairs - least));
-        }
+      for (const Ahead &ring : ahead) {
+        if (i != getSendPart(ring.load, last))
+          continue;
+        Value number =
+            arith::AddIOp::create(builder, loc, pair, index(ring.pairs));
+        sendIf(less(number, pairs), ring.load,
+               advance(there, ring.pairs - least));
+      }
       if (staging)
         warp::StageSumsOp::create(builder, loc, product, staging, slotOf(i));
       else

@@ -54,6 +54,7 @@ private:
   SmallVector<Value> getNext(IRMapping &mapping, ArrayRef<Value> ahead);
   SmallVector<Value> startFirst(IRMapping &first);
   SmallVector<Value> buildByRows(ValueRange carried);
+  SmallVector<Value> startByResults(IRMapping &mapping);
   SmallVector<Value> buildByResults(ValueRange carried);
 
   ImplicitLocOpBuilder &b;
@@ -177,74 +178,80 @@ SmallVector<Value> PairOverlapper::buildByRows(ValueRange carried) {
   return getNext(mapping, ahead);
 }
 
-/// `carried`: what the loop carried, then the pair's Q, masked scores, LSE, dO,
-/// dP, D and factors.
+/// `carried`: what the loop carried, then the pair's Q, scores, LSE, dO, dP and
+/// D.
 SmallVector<Value> PairOverlapper::buildByResults(ValueRange carried) {
   scf::ForOp loop = parts.loop;
   size_t old = loop.getNumRegionIterArgs();
   IRMapping mapping;
   mapping.map(loop.getRegionIterArgs(), carried.take_front(old));
   mapping.map(parts.query.getTile(), carried[old]);
-  mapping.map(parts.probs.getScores(), carried[old + 1]);
+  mapping.map(parts.scores.getResult(), carried[old + 1]);
   mapping.map(parts.lse.getTile(), carried[old + 2]);
   mapping.map(parts.outputGradient.getTile(), carried[old + 3]);
   mapping.map(parts.gradient.getResult(), carried[old + 4]);
   mapping.map(parts.delta.getTile(), carried[old + 5]);
+  cloneFor(parts.probs.getScores(), mapping);
+  Value factors;
+  if (parts.scaledGradient) {
+    cloneFor(parts.scaledGradient.getInputs()[1], mapping);
+    factors = roundedFactors(mapping);
+  }
   cloneWith(parts.roundedProbs, mapping);
   Value weights = mapping.lookup(parts.roundedProbs.getResult(0));
-  if (parts.scaledGradient)
-    weights = scaled(mapping.lookup(parts.probs.getResult()), carried[old + 6],
+  if (factors)
+    weights = scaled(mapping.lookup(parts.probs.getResult()), factors,
                      getElementTypeOrSelf(weights));
   cloneWith(parts.ofValues, mapping);
   mapping.map(parts.probs.getResult(), unround(weights, parts.probs.getType()));
   cloneWith(parts.scoreGradient, mapping);
-  if (parts.scaledGradient)
+  if (factors)
     mapping.map(parts.scaledGradient.getResult(0),
                 mapping.lookup(parts.scoreGradient.getResult()));
   cloneWith(parts.roundedGradient, mapping);
   cloneWith(parts.ofKeys, mapping);
   IRMapping next;
   mapNext(mapping, next);
-  cloneWith(parts.query, next);
-  cloneWith(parts.lse, next);
-  cloneWith(parts.scores, next);
-  cloneWith(parts.outputGradient, next);
-  cloneWith(parts.delta, next);
-  cloneWith(parts.gradient, next);
-  cloneFor(parts.probs.getScores(), next);
-  Value factors = parts.scaledGradient ? roundedFactors(next) : Value();
+  SmallVector<Value> ahead = startByResults(next);
   cloneWith(parts.accumulate, mapping);
-  SmallVector<Value> ahead = {next.lookup(parts.query.getTile()),
-                              next.lookup(parts.probs.getScores()),
-                              next.lookup(parts.lse.getTile()),
-                              next.lookup(parts.outputGradient.getTile()),
-                              next.lookup(parts.gradient.getResult()),
-                              next.lookup(parts.delta.getTile())};
-  if (factors)
-    ahead.push_back(factors);
   return getNext(mapping, ahead);
+}
+
+/// What groups that share the results start of a pair in the one before.
+SmallVector<Value> PairOverlapper::startByResults(IRMapping &mapping) {
+  for (Operation *op :
+       std::initializer_list<Operation *>{parts.query, parts.lse, parts.scores,
+                                          parts.outputGradient, parts.delta,
+                                          parts.gradient})
+    cloneWith(op, mapping);
+  return {mapping.lookup(parts.query.getTile()),
+          mapping.lookup(parts.scores.getResult()),
+          mapping.lookup(parts.lse.getTile()),
+          mapping.lookup(parts.outputGradient.getTile()),
+          mapping.lookup(parts.gradient.getResult()),
+          mapping.lookup(parts.delta.getTile())};
 }
 
 /// In front of the loop: what its first pair finds ready.
 SmallVector<Value> PairOverlapper::startFirst(IRMapping &first) {
+  auto value = parts.gradient.getLhs().getDefiningOp<LoadOp>();
+  // Nothing waits for V before there is something to multiply it with.
+  if (byResults) {
+    SmallVector<Value> ready = startByResults(first);
+    if (value)
+      value->moveBefore(
+          first.lookup(parts.outputGradient.getTile()).getDefiningOp());
+    return ready;
+  }
   cloneWith(parts.query, first);
   cloneWith(parts.lse, first);
   cloneWith(parts.scores, first);
   cloneFor(parts.probs.getScores(), first);
-  // Nothing waits for V before there is something to multiply it with.
-  if (auto value = parts.gradient.getLhs().getDefiningOp<LoadOp>())
+  if (value)
     value->moveBefore(parts.loop);
   SmallVector<Value> ready = {first.lookup(parts.query.getTile()),
                               first.lookup(parts.probs.getScores()),
                               first.lookup(parts.lse.getTile())};
-  if (byResults) {
-    cloneWith(parts.outputGradient, first);
-    cloneWith(parts.delta, first);
-    cloneWith(parts.gradient, first);
-    ready.append({first.lookup(parts.outputGradient.getTile()),
-                  first.lookup(parts.gradient.getResult()),
-                  first.lookup(parts.delta.getTile())});
-  }
   if (parts.scaledGradient)
     ready.push_back(roundedFactors(first));
   return ready;
