@@ -376,7 +376,7 @@ def Warp_StageSumsOp : Warp_Op<"stage_sums", [MemoryEffects<[MemRead, MemWrite]>
 def Warp_BeginSumsOp : Warp_Op<"begin_sums", [MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "Wait for this block's turn to add to sums of a pair of blocks";
   let description = [{
-    Reducer only, in front of the first `warp.send_sums` to the pair's rows, of which `row` is the first. Blocks have their turns
+    Reducer only, in front of the first `warp.send_sums`, or `warp.add_packed`, to the pair's rows, of which `row` is the first. Blocks have their turns
     from the last one on. `turns` has a number for each row, of which a warp uses that of the first of its own 16: that of the block whose
     turn was last, plus 1. If `follows`, that of the block behind this one is waited for, which has number `number`.
     ```mlir
@@ -391,7 +391,7 @@ def Warp_BeginSumsOp : Warp_Op<"begin_sums", [MemoryEffects<[MemRead, MemWrite]>
 def Warp_EndSumsOp : Warp_Op<"end_sums", [MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "End this block's turn to add to sums of a pair of blocks";
   let description = [{
-    Reducer only, behind all `warp.send_sums` to the pair's rows, whose additions it waits for.
+    Reducer only, behind all `warp.send_sums`, or `warp.add_packed`, to the pair's rows, whose additions it waits for.
     ```mlir
     warp.end_sums %turns[%b, %h, %row] number(%n) : memref<?x?x?xi32, strided<[?, ?, 1], offset: ?>>
     ```

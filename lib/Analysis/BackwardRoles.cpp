@@ -123,8 +123,6 @@ std::optional<Schedule> chooseBackwardRoles(const ScheduleRequest &request,
     return std::nullopt;
   if (d == dv && d <= kMostColumns)
     return chooseByRows(request, target);
-  if (request.isDeterministic)
-    return std::nullopt;
   return chooseByResults(request, target);
 }
 
@@ -138,8 +136,8 @@ llvm::Error checkBackwardRoles(const ScheduleRequest &asked, const Schedule &s,
         "gradients by warps with roles are for head dims that are multiples of "
         "16 up to 256, in f16 or bf16, with a score function "
         "whose gradient is a product and adds to no captured tensor but by "
-        "query and key, in a fixed order only under a mask without gaps and "
-        "with head dims up to 128, of K and V alike, on sm_90a; this is head dims {} and {} on {} with {} stages: leave the "
+        "query and key, in a fixed order only under a mask without gaps, on "
+        "sm_90a; this is head dims {} and {} on {} with {} stages: leave the "
         "schedule to be chosen",
         request.headDim, request.valueHeadDim, target.arch, s.stages);
   if (s.q != most->q || s.kv != most->kv || s.warps != most->warps ||

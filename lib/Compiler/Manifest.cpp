@@ -147,6 +147,12 @@ void flashc::describeKernels(ModuleOp module, ProgramManifest &program) {
       param.name = name.str();
       describeParam(cast<MemRefType>(type), param);
       auto sizes = kernel.getArgAttrOfType<ArrayAttr>(i, "tile.workspace");
+      bool isZeroed = bool(kernel.getArgAttr(i, "tile.zeroed"));
+      if (!sizes && isZeroed && seen.insert(name).second)
+        program.zeroedGradients.push_back(*llvm::find_if(
+            program.gradients, [&](int64_t capture) {
+              return ProgramManifest::gradientOf(capture) == name.getValue();
+            }));
       if (!sizes || !seen.insert(name).second)
         continue;
       Workspace &workspace = program.workspaces.emplace_back();
@@ -154,7 +160,7 @@ void flashc::describeKernels(ModuleOp module, ProgramManifest &program) {
       workspace.elementType = typeText(cast<MemRefType>(type).getElementType());
       for (auto size : sizes.getAsRange<StringAttr>())
         workspace.sizes.push_back(size.str());
-      workspace.zeroed = bool(kernel.getArgAttr(i, "tile.zeroed"));
+      workspace.zeroed = isZeroed;
     }
   }
 }

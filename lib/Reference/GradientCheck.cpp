@@ -120,9 +120,12 @@ reference::checkGradients(const GradientProblem &problem,
   checker.tensor(0, result.dq, want.dq, unfused.dq);
   checker.tensor(1, result.dk, want.dk, unfused.dk);
   checker.tensor(2, result.dv, want.dv, unfused.dv);
-  for (size_t g = 0; g < want.captures.size(); ++g)
+  for (size_t g = 0; g < want.captures.size(); ++g) {
+    Element element = problem.forward.captures[problem.gradients[g]].element;
+    double roundoff = element == Element::F32 ? 0 : unitRoundoff(element);
     checker.capture(g, result.captures[g], want.captures[g],
                     unfused.captures[g],
-                    captureRoundoff.empty() ? 0 : captureRoundoff[g]);
+                    captureRoundoff.empty() ? roundoff : captureRoundoff[g]);
+  }
   return report;
 }

@@ -58,6 +58,14 @@ double reference::unitRoundoff(Element element) {
   return 0;
 }
 
+HostTensor Capture::tensor() const {
+  HostTensor out = HostTensor::dense(element, {1, 1, 1, int64_t(data.size())},
+                                     Layout::BHSD);
+  for (size_t e = 0; e < data.size(); ++e)
+    out.set(0, 0, 0, int64_t(e), data[e]);
+  return out;
+}
+
 HostTensor HostTensor::dense(Element element, std::array<int64_t, 4> shape,
                              Layout layout) {
   auto [b, h, s, d] = shape;

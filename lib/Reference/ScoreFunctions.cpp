@@ -26,13 +26,15 @@ struct Recipe {
 };
 
 Capture drawCapture(std::string name, std::vector<int64_t> shape,
-                    Random &random, double mean, double deviation) {
-  Capture capture{std::move(name), std::move(shape), {}};
+                    Random &random, double mean, double deviation,
+                    Element element = Element::F32) {
+  Capture capture{std::move(name), std::move(shape), {}, element};
   int64_t size = 1;
   for (int64_t n : capture.shape)
     size *= n;
   for (int64_t e = 0; e < size; ++e)
-    capture.data.push_back(float(mean + deviation * random.normal()));
+    capture.data.push_back(
+        roundTo(element, float(mean + deviation * random.normal())));
   return capture;
 }
 
@@ -40,16 +42,21 @@ std::string typeOf(const Capture &capture) {
   std::string dims;
   for (size_t i = 0; i < capture.shape.size(); ++i)
     dims += "?x";
-  return "tensor<" + dims + "f32>";
+  return "tensor<" + dims + elementName(capture.element).str() + ">";
 }
 
 /// %x = c0[indices] added to the score.
 Recipe additive(Capture capture, std::string indices,
                 std::function<int64_t(int64_t, int64_t, int64_t, int64_t)> at) {
   Recipe recipe;
-  recipe.body = fmt::format("%x = tensor.extract %c0[{}] : {}\n"
-                            "%r = arith.addf %s, %x : f32\n",
-                            indices, typeOf(capture));
+  bool isWide = capture.element == Element::F32;
+  recipe.body =
+      fmt::format("%{} = tensor.extract %c0[{}] : {}\n", isWide ? "x" : "n",
+                  indices, typeOf(capture));
+  if (!isWide)
+    recipe.body += fmt::format("%x = arith.extf %n : {} to f32\n",
+                               elementName(capture.element).str());
+  recipe.body += "%r = arith.addf %s, %x : f32\n";
   recipe.score = [data = capture.data, at](double s, int64_t b, int64_t h,
                                            int64_t i, int64_t j) {
     return s + double(data[at(b, h, i, j)]);
@@ -234,11 +241,26 @@ std::string moduleOf(const AttentionProblem &p, const Recipe &recipe,
 }
 } // namespace
 
-void reference::addScoreFunction(AttentionProblem &p, ScoreKind kind,
-                                 Random &random, bool staticHeads) {
-  Recipe recipe = recipeOf(p, kind, random);
+static void use(AttentionProblem &p, Recipe recipe, bool staticHeads) {
   p.score = recipe.score;
   p.scoreDerivative = recipe.derivative;
   p.mlir = moduleOf(p, recipe, staticHeads);
   p.captures = std::move(recipe.captures);
+}
+
+void reference::addScoreFunction(AttentionProblem &p, ScoreKind kind,
+                                 Random &random, bool staticHeads) {
+  use(p, recipeOf(p, kind, random), staticHeads);
+}
+
+void reference::addNarrowBias(AttentionProblem &p, Random &random) {
+  int64_t heads = p.heads(), sq = p.sq(), sk = p.sk();
+  Capture bias =
+      drawCapture("bias", {heads, sq, sk}, random, 0, 1, p.dtype());
+  use(p,
+      additive(std::move(bias), "%h, %i, %j",
+               [=](int64_t, int64_t h, int64_t i, int64_t j) {
+                 return (h * sq + i) * sk + j;
+               }),
+      /*staticHeads=*/false);
 }

@@ -75,6 +75,12 @@ static llvm::Expected<Placed> place(const ProgramManifest &manifest,
   if (!sizes)
     return sizes.takeError();
   Placed placed{arrays, {}, 0};
+  for (int64_t capture : manifest.zeroedGradients) {
+    auto gradient = arrays.find(ProgramManifest::gradientOf(capture));
+    size_t bytes = manifest.getGradientBytes(capture, *sizes);
+    if (gradient != arrays.end() && bytes) // one that is missing is said later
+      placed.zeroed.push_back({gradient->second.pointer, bytes});
+  }
   for (const Workspace &space : manifest.workspaces) {
     auto shape = workspaceSizes(space, *sizes);
     if (!shape)

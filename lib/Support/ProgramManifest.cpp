@@ -183,7 +183,7 @@ llvm::Expected<ProgramSizes> flashc::problemSizes(
       if (llvm::Error error = checkShape(want, *shape, sizes))
         return std::move(error);
   for (int64_t number : manifest.gradients) {
-    std::string name = "dcapture" + std::to_string(number);
+    std::string name = ProgramManifest::gradientOf(number);
     auto shape = shapeOf(name);
     if (shape &&
         (shape->size() != 1 || (*shape)[0] != sizes.captures[size_t(number)]))
@@ -231,6 +231,7 @@ json::Value ProgramManifest::toJSON() const {
                       {"captures", json::Array(captures)},
                       {"capture_types", json::Array(captureTypes)},
                       {"gradients", json::Array(gradients)},
+                      {"zeroed_gradients", json::Array(zeroedGradients)},
                       {"dlse", lseGradient},
                       {"kv_lengths", kvLengths},
                       {"deterministic", deterministic},
@@ -313,7 +314,8 @@ static bool fromJSON(const json::Value &value, ProgramManifest &m,
   if (!map.map("kernels", m.kernels) || !map.map("workspaces", m.workspaces) ||
       !map.map("captures", m.captures) ||
       !map.map("capture_types", m.captureTypes) ||
-      !map.map("gradients", m.gradients) || !map.map("dlse", m.lseGradient) ||
+      !map.map("gradients", m.gradients) ||
+      !map.map("zeroed_gradients", m.zeroedGradients) || !map.map("dlse", m.lseGradient) ||
       !map.map("kv_lengths", m.kvLengths) ||
       !map.map("deterministic", m.deterministic) ||
       !map.map("head_dim", m.headDim) ||
@@ -329,16 +331,27 @@ static bool fromJSON(const json::Value &value, ProgramManifest &m,
     path.field("capture_types").report("expected one for each of captures");
     return false;
   }
-  for (auto [i, number] : llvm::enumerate(m.gradients))
-    if (number < 0 || number >= int64_t(m.captures.size())) {
-      path.field("gradients")
-          .index(i)
-          .report("expected the index of one of captures");
-      return false;
-    }
+  for (auto [name, numbers] : {std::pair("gradients", &m.gradients),
+                               {"zeroed_gradients", &m.zeroedGradients}})
+    for (auto [i, number] : llvm::enumerate(*numbers))
+      if (number < 0 || number >= int64_t(m.captures.size())) {
+        path.field(name).index(i).report(
+            "expected the index of one of captures");
+        return false;
+      }
   return true;
 }
 } // namespace flashc
+
+std::string ProgramManifest::gradientOf(int64_t capture) {
+  return "dcapture" + std::to_string(capture);
+}
+
+size_t ProgramManifest::getGradientBytes(int64_t capture,
+                                         const ProgramSizes &sizes) const {
+  size_t bytes = captureTypes[size_t(capture)] == "f32" ? 4 : 2;
+  return bytes * size_t(sizes.captures[size_t(capture)]);
+}
 
 llvm::Expected<ProgramManifest> ProgramManifest::parse(llvm::StringRef text) {
   llvm::Expected<json::Value> value = json::parse(text);

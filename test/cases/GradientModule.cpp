@@ -7,6 +7,7 @@
 
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -176,6 +177,28 @@ public:
     }
   }
 
+  /// Biases whose gradient has an element for each pair, and with it in keys
+  /// that no query sees what is no number.
+  void addBiases(std::vector<GradientCase> &cases) {
+    for (const MaskExpr &mask : {MaskExpr::none(), MaskExpr::causal()})
+      for (bool isJunk : {false, true}) {
+        AttentionProblem p =
+            normalProblem(element, dims, {1, 4, 2, 170, 290}, mask, random);
+        if (isJunk)
+          p.kvLengths = {211};
+        for (int64_t s = 211; isJunk && s < 290; ++s)
+          for (int64_t h = 0; h < 2; ++h)
+            p.v.set(0, h, s, 3, std::numeric_limits<float>::quiet_NaN());
+        addNarrowBias(p, random);
+        cases.push_back(make(std::move(p)));
+      }
+    // Added up over batches: the main kernel writes none of it.
+    AttentionProblem p = normalProblem(element, dims, {2, 2, 2, 200, 130},
+                                       MaskExpr::none(), random);
+    addNarrowBias(p, random);
+    cases.push_back(make(std::move(p)));
+  }
+
   void addKeyLengths(std::vector<GradientCase> &cases) {
     for (const MaskExpr &mask : {MaskExpr::none(), MaskExpr::causal()}) {
       AttentionProblem p =
@@ -228,9 +251,9 @@ std::vector<GradientCase> test::roleVariantCases() {
   for (auto [dims, element] : kinds) {
     RoleVariants variants(dims, element, random);
     variants.addScores(cases);
+    variants.addBiases(cases);
     variants.addKeyLengths(cases);
-    if (!dims.areShared())
-      variants.addOrdered(cases);
+    variants.addOrdered(cases);
   }
   for (Dims dims : {Dims(16), Dims(32), Dims(48), Dims(80), Dims(112),
                     Dims(160), Dims(224), Dims(64, 128), Dims(128, 48)})
@@ -261,6 +284,13 @@ std::vector<GradientCase> test::roleNumericalCases() {
     cases.push_back(std::move(test));
   }
   return cases;
+}
+
+std::vector<float> test::flat(const HostTensor &row) {
+  std::vector<float> out;
+  for (int64_t e = 0; e < row.shape[3]; ++e)
+    out.push_back(row.get(0, 0, 0, e));
+  return out;
 }
 
 HostTensor test::unwritten(const HostTensor &like, Layout layout) {

@@ -16,6 +16,9 @@ llvm::Expected<mlir::OwningOpRef<mlir::ModuleOp>>
 moduleOf(const reference::GradientCase &test, mlir::MLIRContext &context);
 CompileOptions optionsOf(const reference::GradientCase &test);
 
+/// The numbers of a tensor that is one row.
+std::vector<float> flat(const reference::HostTensor &row);
+
 /// Backwards by warps with roles, for sm_90a: lengths, masks and groups of
 /// heads of each head dim that has that form.
 std::vector<reference::GradientCase> roleCases();

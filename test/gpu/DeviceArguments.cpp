@@ -73,7 +73,8 @@ llvm::Expected<ArrayArg> Builder::argument(const KernelParam &param) {
   }
   case ParamKind::Capture: {
     const Capture &capture = p.captures[captures++];
-    auto at = upload(capture.data.data(), capture.data.size() * 4);
+    HostTensor host = capture.tensor();
+    auto at = upload(host.storage.data(), host.storage.size());
     if (!at)
       return at.takeError();
     ArrayArg arg{*at, {}, {}};

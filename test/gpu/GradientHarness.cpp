@@ -159,9 +159,10 @@ static llvm::Error addInputs(DeviceArrays &to, const GradientProblem &problem) {
       return error;
   for (size_t n = 0; n < p.captures.size(); ++n) {
     const Capture &capture = p.captures[n];
+    HostTensor host = capture.tensor();
     if (llvm::Error error =
-            to.input("capture" + std::to_string(n), capture.data.data(),
-                     capture.data.size() * 4, capture.shape))
+            to.input("capture" + std::to_string(n), host.storage.data(),
+                     host.storage.size(), capture.shape))
       return error;
   }
   return llvm::Error::success();
@@ -185,14 +186,15 @@ llvm::Expected<Gradients> GpuGradients::run(const GradientCase &test) {
   for (auto [name, tensor] : results)
     if (llvm::Error error = arrays.output(name, *tensor))
       return std::move(error);
+  std::vector<HostTensor> ofCaptures;
   for (int64_t number : problem.gradients) {
-    size_t count = p.captures[number].data.size();
+    ofCaptures.push_back(p.captures[number].tensor());
+    int64_t count = ofCaptures.back().shape[3];
     std::string name = "dcapture" + std::to_string(number);
-    out.captures.emplace_back(count);
-    auto at = arrays.poisoned(name, count * 4);
+    auto at = arrays.poisoned(name, ofCaptures.back().storage.size());
     if (!at)
       return at.takeError();
-    arrays.arrays[name] = {*at, {int64_t(count)}, {}};
+    arrays.arrays[name] = {*at, {count}, {}};
   }
   auto bytes = loaded.program->workspaceBytes(arrays.arrays);
   if (!bytes)
@@ -211,10 +213,12 @@ llvm::Expected<Gradients> GpuGradients::run(const GradientCase &test) {
   for (auto [name, tensor] : results)
     if (llvm::Error error = arrays.readBack(name, tensor->storage.data()))
       return std::move(error);
-  for (auto [n, number] : llvm::enumerate(problem.gradients))
+  for (auto [number, host] : llvm::zip_equal(problem.gradients, ofCaptures)) {
     if (llvm::Error error = arrays.readBack("dcapture" + std::to_string(number),
-                                            out.captures[n].data()))
+                                            host.storage.data()))
       return std::move(error);
+    out.captures.push_back(flat(host));
+  }
   return out;
 }
 

@@ -65,6 +65,9 @@ constexpr int kScoreKinds = 7;
 void addScoreFunction(AttentionProblem &problem, ScoreKind kind, Random &random,
                       bool staticHeads);
 
+/// Gives the problem, which is not empty, a bias (h, i, j) of its own type.
+void addNarrowBias(AttentionProblem &p, Random &random);
+
 } // namespace flashc::reference
 
 #endif // FLASHC_REFERENCE_GRADIENTCASES_H

@@ -113,7 +113,12 @@ struct MaskExpr {
 struct Capture {
   std::string name;
   std::vector<int64_t> shape;
+  /// Numbers of `element`.
   std::vector<float> data;
+  Element element = Element::F32;
+
+  /// Its numbers in memory, flat.
+  HostTensor tensor() const;
 };
 
 /// Derivatives of a score function at one pair.

@@ -73,6 +73,8 @@ struct ProgramManifest {
   /// gradient.
   std::vector<std::string> captures, captureTypes;
   std::vector<int64_t> gradients;
+  /// Captured tensors whose gradients hold zeros before the first kernel runs.
+  std::vector<int64_t> zeroedGradients;
   /// Whether the program reads dlse and kv_lengths.
   bool lseGradient = false, kvLengths = false;
   bool deterministic = false;
@@ -81,6 +83,11 @@ struct ProgramManifest {
   double scale = 0;
   /// For people, as in Manifest.
   std::string mask, layout;
+
+  /// Name, and bytes for a problem, of the array that the gradient of a capture
+  /// goes to.
+  static std::string gradientOf(int64_t capture);
+  size_t getGradientBytes(int64_t capture, const ProgramSizes &sizes) const;
 
   bool operator==(const ProgramManifest &) const = default;
 

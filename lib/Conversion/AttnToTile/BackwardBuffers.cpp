@@ -108,6 +108,19 @@ BufferList::BufferList(func::FuncOp func, attn::BackwardOp op,
                {"batch", "heads", queries, std::to_string(headDim)}, marks);
 }
 
+void BufferList::addDirect(int64_t capture, bool isZeroed) {
+  Builder b(list.front().second.type.getContext());
+  int64_t any = ShapedType::kDynamic;
+  if (!has(kRedo))
+    addWorkspace(kRedo.str(),
+                 RankedTensorType::get({any, any, any}, b.getF32Type()),
+                 {"1", "1", "1"}, {kZeroed});
+  Buffer &gradient = list.find(gradientOf(capture))->second;
+  if (isZeroed)
+    gradient.attributes = b.getDictionaryAttr(
+        b.getNamedAttr(kZeroed, b.getUnitAttr()));
+}
+
 void BufferList::addSums(int64_t capture, bool forEachHead,
                          std::string elements) {
   int64_t any = ShapedType::kDynamic;

@@ -41,6 +41,8 @@ struct Buffer {
 ///   dq_turns  of kernels with roles whose sums are in order: what
 ///             tile.accumulate has as turns
 ///   dk_rows   of kernels with roles: the sum of each row of dK / scale
+///   redo      of kernels with roles that write gradients of captures: not 0
+///             where these are to be computed again
 ///   dcaptureN_sum  gradients of a capture, flat; their sum over the two
 ///             dimensions in front is its gradient
 class BufferList {
@@ -57,6 +59,10 @@ public:
   bool has(llvm::StringRef name) const { return list.contains(name); }
   llvm::ArrayRef<std::string> getCaptures() const { return captures; }
 
+  /// Adds the workspace redo, and marks the capture's gradient as zeroed if not
+  /// all blocks of pairs are visited.
+  void addDirect(int64_t capture, bool isZeroed);
+  static constexpr llvm::StringLiteral kRedo = "redo";
   static std::string gradientOf(int64_t capture);
   static std::string sumOf(int64_t capture);
 

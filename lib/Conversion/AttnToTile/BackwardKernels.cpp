@@ -60,6 +60,9 @@ private:
   SmallVector<CaptureForm> forms;
   /// What a pair of blocks is computed from.
   SmallVector<std::string> inputs;
+  /// Whether captures that the main kernel writes the gradients of have sizes
+  /// that allow it, by their numbers.
+  llvm::DenseMap<int64_t, Value> exact;
   /// Some pair of a real query and a real key is not visible.
   bool hidesSome;
   /// dQ has a loop of its own: its sum is in order by itself.
@@ -95,6 +98,10 @@ BackwardBuilder::BackwardBuilder(OpBuilder &builder, func::FuncOp func,
   // Beyond the ends of queries and keys.
   constexpr unsigned kEnds = 2;
   hidesSome = sets.size() != 1 || sets.front().getNumConstraints() > kEnds;
+  for (const CaptureForm &form : forms)
+    if (form.isPlain && op.hasPlainScoreGradient() && schedule.getRoles())
+      buffers.addDirect(form.capture,
+                        /*isZeroed=*/hidesSome || bool(op.getKvLengths()));
 }
 
 void BackwardBuilder::buildDelta() {
@@ -202,6 +209,14 @@ SmallVector<Value> BackwardBuilder::buildStep(const KeyBlock &keys, Value head,
   }
   size_t first = 2;
   for (const CaptureForm &form : forms) {
+    if (isWrittenBeside(k, form)) {
+      Type of = cast<MemRefType>(
+                    k.view(BufferList::gradientOf(form.capture)).getType())
+                    .getElementType();
+      buildDirectStore(k, form, queries, keys,
+                       of == k.element ? gradient : pair.scoreGradient,
+                       exact.lookup(form.capture));
+    }
     if (form.isGathered)
       continue;
     SmallVector<Value> sums(ArrayRef(next).slice(first, countRowSums(form)));
@@ -271,6 +286,10 @@ void BackwardBuilder::buildMain() {
   for (const CaptureForm &form : forms)
     if (!form.isGathered)
       outputs.push_back(BufferList::sumOf(form.capture));
+    else if (isWrittenBeside(k, form))
+      outputs.push_back(BufferList::gradientOf(form.capture));
+  if (buffers.has(BufferList::kRedo))
+    outputs.push_back(BufferList::kRedo.str());
   SmallVector<std::string> arguments(inputs);
   if (buffers.has("lse_rows"))
     *llvm::find(arguments, "lse") = "lse_rows";
@@ -278,6 +297,10 @@ void BackwardBuilder::buildMain() {
   k.begin(name, arguments, outputs, {"k", 0}, {"k", 1}, {"k", 2}, k.kv);
   k.takesTurns = false;
   k.buildKeyLength(k.batch);
+  exact.clear();
+  for (const CaptureForm &form : forms)
+    if (isWrittenBeside(k, form))
+      exact[form.capture] = buildIsExact(k, form);
   Value firstKey = arith::MulIOp::create(k.b, k.block, k.index(k.kv));
   KeyBlock keys = k.loadKeys(k.batch, k.head, firstKey);
   Value group = k.buildGroup();
@@ -296,10 +319,12 @@ void BackwardBuilder::buildMain() {
     store("dv", k.cast(results[1], k.element));
     store("dk", k.cast(k.scaled(results[0]), k.element));
     // NaN and infinity of dO and V are in dP, and so in dK.
-    store("dk_rows",
-          tile::ReduceOp::create(k.b, tile::ReduceKind::Add, results[0],
-                                 tile::buildSplat(k.b, {k.kv}, 0.0f),
-                                 /*deferred=*/false));
+    Value rows = tile::ReduceOp::create(
+        k.b, tile::ReduceKind::Add, results[0],
+        tile::buildSplat(k.b, {k.kv}, 0.0f), /*deferred=*/false);
+    store("dk_rows", rows);
+    if (buffers.has(BufferList::kRedo))
+      buildRedoFlag(k, keys, rows);
     k.end();
     return;
   }

@@ -56,6 +56,11 @@ void decideGathering(CaptureForm &form,
   form.queryDim = findIndexed(indices, kQuery);
   form.keyDim = findIndexed(indices, kKey);
   form.isGathered = form.queryDim >= 0 && form.keyDim >= 0;
+  auto gradient = dyn_cast<BlockArgument>(first.getValue());
+  auto type = cast<ShapedType>(first.getCapture().getType());
+  form.isPlain = form.isGathered && additions.size() == 1 && gradient &&
+                 gradient.getArgNumber() == kGradient &&
+                 type.getElementTypeBitWidth() == 16;
   int64_t dims[] = {form.batchDim, form.headDim, form.queryDim, form.keyDim};
   for (int64_t dim = 0; dim < int64_t(indices.size()); ++dim)
     if (!llvm::is_contained(dims, dim))

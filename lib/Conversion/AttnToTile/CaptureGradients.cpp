@@ -7,6 +7,8 @@
 //===----------------------------------------------------------------------===//
 #include "CaptureGradients.h"
 
+#include <limits>
+
 using namespace mlir;
 
 namespace flashc {
@@ -126,6 +128,76 @@ void buildRowSums(BackwardKernel &k, const CaptureForm &form, Value batch,
   }
 }
 
+bool isWrittenBeside(const BackwardKernel &k, const CaptureForm &form) {
+  attn::BackwardOp op = k.op;
+  return form.isPlain && op.hasPlainScoreGradient() &&
+         k.buffers.has(BufferList::kRedo);
+}
+
+Value buildIsExact(BackwardKernel &k, const CaptureForm &form) {
+  Value capture = k.view(k.buffers.getCaptures()[form.capture]);
+  Value isExact = arith::ConstantOp::create(k.b, k.b.getBoolAttr(true));
+  auto expect = [&](int64_t dim, Value size) {
+    Value own = dim < 0 ? k.index(1) : k.dim(capture, dim);
+    Value same =
+        arith::CmpIOp::create(k.b, arith::CmpIPredicate::eq, own, size);
+    isExact = k.b.createOrFold<arith::AndIOp>(isExact, same);
+  };
+  expect(form.batchDim, k.dim(k.view("q"), 0));
+  expect(form.headDim, k.dim(k.view("q"), 1));
+  expect(form.queryDim, k.sq);
+  expect(form.keyDim, k.sk);
+  for (int64_t dim : form.otherDims)
+    expect(dim, k.index(1));
+  return isExact;
+}
+
+void buildDirectStore(BackwardKernel &k, const CaptureForm &form,
+                      const QueryBlock &queries, const KeyBlock &keys,
+                      Value gradient, Value isExact) {
+  Value memory = k.view(BufferList::gradientOf(form.capture));
+  Type element = llvm::cast<MemRefType>(memory.getType()).getElementType();
+  // Elements from one index of a dimension to the next.
+  Value capture = k.view(k.buffers.getCaptures()[form.capture]);
+  auto strideOf = [&](int64_t dim) {
+    Value stride = k.index(1);
+    int64_t rank = llvm::cast<MemRefType>(capture.getType()).getRank();
+    for (int64_t inner = dim + 1; inner < rank; ++inner)
+      stride = k.mul(stride, k.dim(capture, inner));
+    return stride;
+  };
+  Value first = k.index(0);
+  if (form.batchDim >= 0)
+    first = k.add(first, k.mul(queries.batch, strideOf(form.batchDim)));
+  if (form.headDim >= 0)
+    first = k.add(first, k.mul(queries.head, strideOf(form.headDim)));
+  Value ofQuery = strideOf(form.queryDim), ofKey = strideOf(form.keyDim);
+  buildScatter(k, tile::ScatterKind::Set, k.cast(gradient, element),
+               {keys.firstKey, queries.firstRow}, /*exclusive=*/true,
+               /*ordered=*/false, memory,
+               [&](ValueRange x) -> SmallVector<Value> {
+                 Value inside = arith::AndIOp::create(
+                     k.b, isBelow(k, x[1], k.sk), isBelow(k, x[2], k.sq));
+                 inside = arith::AndIOp::create(k.b, inside, isExact);
+                 Value place = k.add(k.mul(x[2], ofQuery), k.mul(x[1], ofKey));
+                 return {inside, x[0], k.add(first, place)};
+               });
+}
+
+void buildRedoFlag(BackwardKernel &k, const KeyBlock &keys, Value rows) {
+  buildScatter(k, tile::ScatterKind::Set, rows, keys.firstKey,
+               /*exclusive=*/false, /*ordered=*/false, k.view(BufferList::kRedo),
+               [&](ValueRange x) -> SmallVector<Value> {
+                 Value least = tile::buildF32(
+                     k.b, std::numeric_limits<float>::infinity());
+                 Value isBad = arith::CmpFOp::create(
+                     k.b, arith::CmpFPredicate::UGE,
+                     math::AbsFOp::create(k.b, x[0]), least);
+                 Value zero = k.index(0);
+                 return {isBad, tile::buildF32(k.b, 1.0f), zero, zero, zero};
+               });
+}
+
 namespace {
 /// Indices lo to hi.
 struct Range {
@@ -147,6 +219,7 @@ private:
   Range ownedOrAll(int64_t dim, Value own, Value size);
   Value sumPairs(Value firstRow, Value firstKey);
   void store(Value sums, Value firstRow, Value firstKey);
+  Value buildIsDone();
 
   BackwardKernel &k;
   const CaptureForm &form;
@@ -227,10 +300,24 @@ void Gatherer::store(Value sums, Value firstRow, Value firstKey) {
   add();
 }
 
+/// Whether the main kernel has written all, and it is finite.
+Value Gatherer::buildIsDone() {
+  Value zero = k.index(0);
+  Value redo = memref::LoadOp::create(k.b, k.view(BufferList::kRedo),
+                                      ValueRange{zero, zero, zero});
+  Value isFinite =
+      arith::CmpFOp::create(k.b, arith::CmpFPredicate::OEQ, redo,
+                            tile::buildF32(k.b, 0.0f));
+  return arith::AndIOp::create(k.b, isFinite, buildIsExact(k, form));
+}
+
 void Gatherer::build() {
   Value rowBlocks = k.blocksOf(k.dim(capture, form.queryDim), k.q);
   Value keyBlocks = k.blocksOf(k.dim(capture, form.keyDim), k.kv);
   Range rows = owned(k.block, rowBlocks, k.blocksOf(k.sq, k.q));
+  if (isWrittenBeside(k, form))
+    keyBlocks = arith::SelectOp::create(k.b, buildIsDone(), k.index(0),
+                                        keyBlocks);
   auto each = [&](Range range, function_ref<void(Value)> body) {
     k.loop(range.lo, range.hi, {}, [&](Value i, ValueRange) {
       body(i);
@@ -260,7 +347,10 @@ void buildGatherKernel(BackwardKernel &k, StringRef name,
   k.wantsAdditions = true;
   SmallVector<std::string> outputs = {BufferList::sumOf(form.capture),
                                       BufferList::gradientOf(form.capture)};
-  k.begin(name, inputs, outputs, place(form.batchDim), place(form.headDim),
+  SmallVector<std::string> arguments(inputs);
+  if (isWrittenBeside(k, form))
+    arguments.push_back(BufferList::kRedo.str());
+  k.begin(name, arguments, outputs, place(form.batchDim), place(form.headDim),
           place(form.queryDim), k.q);
   Gatherer(k, form).build();
   k.end();

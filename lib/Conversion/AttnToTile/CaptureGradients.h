@@ -24,12 +24,18 @@ struct AdditionForm {
 ///   has an element for each query and key, and no more, they are written as
 ///   they are; else they are added to an array, as those past the end of a
 ///   dimension are its last one's too.
+///   A main kernel with roles writes them itself, from the tile that it has: no
+///   pair is computed twice, and the kernel beside is there for captures of
+///   other sizes, and for what is not finite (docs/decisions/025).
 /// * else: the main kernel adds to an array for each batch and key head, whose
 ///   programs do so in order; those arrays are summed up afterwards.
 struct CaptureForm {
   int64_t capture;
   llvm::SmallVector<AdditionForm> additions;
   bool isGathered = false;
+  /// Gathered, and what is added is the new score's gradient, once, to 16-bit
+  /// elements.
+  bool isPlain = false;
   /// Gathered: the dimension that is indexed by batch, head, query and key; -1
   /// for none.
   int64_t batchDim = -1, headDim = -1, queryDim = -1, keyDim = -1;
@@ -53,6 +59,21 @@ unsigned countRowSums(const CaptureForm &form);
 void buildRowSums(BackwardKernel &kernel, const CaptureForm &form,
                   mlir::Value batch, mlir::Value head, const KeyBlock &keys,
                   mlir::ValueRange sums);
+
+/// Whether the main kernel writes the form's gradient, where sizes allow it.
+bool isWrittenBeside(const BackwardKernel &kernel, const CaptureForm &form);
+/// Within the main kernel's step, of such a form: `gradient`, the pair's
+/// rounded or whole score gradients, to the capture's, if `isExact`.
+void buildDirectStore(BackwardKernel &kernel, const CaptureForm &form,
+                      const QueryBlock &queries, const KeyBlock &keys,
+                      mlir::Value gradient, mlir::Value isExact);
+/// Behind its loops: remembers in `redo` that some of `rows`, the sums of dK's
+/// rows, is not finite, and so something of what was written.
+void buildRedoFlag(BackwardKernel &kernel, const KeyBlock &keys,
+                   mlir::Value rows);
+/// Whether the capture has an element for each query and key of each batch and
+/// head, and no more.
+mlir::Value buildIsExact(BackwardKernel &kernel, const CaptureForm &form);
 
 /// The kernel of a gathered form.
 void buildGatherKernel(BackwardKernel &kernel, llvm::StringRef name,

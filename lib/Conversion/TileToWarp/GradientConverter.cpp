@@ -57,7 +57,7 @@ LogicalResult GradientConverter::findParts() {
           "which of them add to the same rows; run "
           "'tile-join-heads' first");
     findWeights();
-    if (!isShared() || (weights && !accumulate.getOrdered()))
+    if (!isShared() || weights)
       return success();
   }
   return kernel.emitOpError("has roles and adds up a sum, but not in one loop "
@@ -238,11 +238,15 @@ void GradientConverter::sendWeights() {
   warp::CommitOp::create(builder, loc, buffer);
 }
 
+Value GradientConverter::receive(Location loc, Value ring) {
+  auto type = cast<warp::RingType>(ring.getType());
+  return warp::ReceiveOp::create(builder, loc, type.getBufferType(), ring,
+                                 Value(), Value());
+}
+
 void GradientConverter::receiveWeights() {
   Location loc = weights.getLoc();
-  auto type = cast<warp::RingType>(weightRing.getType());
-  Value buffer = warp::ReceiveOp::create(builder, loc, type.getBufferType(),
-                                         weightRing, Value(), Value());
+  Value buffer = receive(loc, weightRing);
   warp::FragmentType fragment =
       fragmentType(weights.getDefiningOp(), weights.getType(), false);
   values.map(weights,
@@ -267,8 +271,15 @@ LogicalResult GradientConverter::convertFor(scf::ForOp op) {
       [](OpBuilder &, Location, Value, ValueRange) {});
   values.map(op.getInductionVar(), result.getInductionVar());
   size_t next = 0;
+  SmallVector<Value> lateRings;
   for (auto [i, init] : llvm::enumerate(op.getInitArgs())) {
     BlockArgument argument = op.getRegionIterArg(i);
+    if (carried.contains(argument) && isLate(argument)) {
+      OpBuilder::InsertionGuard guard(builder);
+      builder.setInsertionPointToEnd(result.getBody());
+      lateRings.push_back(rings.lookup(init.getDefiningOp()));
+      buffers[argument] = receive(op.getLoc(), lateRings.back());
+    }
     if (!isCarried(argument))
       continue;
     if (isCarriedBuffer(init)) {
@@ -279,9 +290,15 @@ LogicalResult GradientConverter::convertFor(scf::ForOp op) {
     }
     ++next;
   }
-  OpBuilder::InsertionGuard guard(builder);
-  builder.setInsertionPointToEnd(result.getBody());
-  return convertBlock(*op.getBody());
+  {
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToEnd(result.getBody());
+    if (failed(convertBlock(*op.getBody())))
+      return failure();
+  }
+  for (Value ring : lateRings) // the block behind the last pair's
+    receive(op.getLoc(), ring);
+  return success();
 }
 
 LogicalResult GradientConverter::convertYield(scf::YieldOp op) {
@@ -307,13 +324,12 @@ LogicalResult GradientConverter::convertLoad(tile::LoadOp op) {
   }
   if (!isStreamed(op))
     return convertLoadToFragment(op);
-  Value ring = rings.lookup(op);
-  auto type = cast<warp::RingType>(ring.getType());
-  Value buffer = warp::ReceiveOp::create(
-      builder, op.getLoc(), type.getBufferType(), ring, Value(), Value());
+  if (isLate(op))
+    return success();
+  Value buffer = receive(op.getLoc(), rings.lookup(op));
   buffers[op.getTile()] = buffer;
   // The last of the key block's tiles that is received, V.
-  if (type.getParts() > 1)
+  if (cast<warp::BufferType>(buffer.getType()).getParts() > 1)
     valueBuffer = buffer;
   return success();
 }

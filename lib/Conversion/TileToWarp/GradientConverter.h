@@ -46,8 +46,11 @@ private:
   void needOp(mlir::Operation *op);
   void needValue(mlir::Value value);
   bool isCarried(mlir::BlockArgument argument) {
-    return carried.contains(argument);
+    return carried.contains(argument) && !isLate(argument);
   }
+  bool isLate(tile::LoadOp load);
+  bool isLate(mlir::BlockArgument argument);
+  mlir::Value receive(mlir::Location loc, mlir::Value ring);
   mlir::LogicalResult convertOp(mlir::Operation *op) override;
   void sendWeights();
   void receiveWeights();

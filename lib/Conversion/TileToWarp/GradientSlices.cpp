@@ -25,6 +25,8 @@ void GradientConverter::findNeeded() {
       needOp(store);
   if (groupNow && *groupNow == kValueGroup)
     toVisit.push_back(weights);
+  else // of dS, or of dK
+    kernel.walk([&](tile::ScatterOp scatter) { needOp(scatter); });
   while (!toVisit.empty())
     needValue(toVisit.pop_back_val());
 }
@@ -67,6 +69,23 @@ void GradientConverter::needValue(Value value) {
       init && carried.insert(argument).second)
     toVisit.append(
         {init->get(), around.getTiedLoopYieldedValue(argument)->get()});
+}
+
+/// Whether the group reads a streamed block only in the pair that carries it
+/// on: then it is received there, as a wait for it in the pair before would hold
+/// up what that gives back.
+bool GradientConverter::isLate(tile::LoadOp load) {
+  return groupNow && isStreamed(load) &&
+         llvm::none_of(load->getUsers(), [&](Operation *user) {
+           return needed.contains(user) && !isa<scf::ForOp>(user);
+         });
+}
+
+bool GradientConverter::isLate(BlockArgument argument) {
+  auto around = cast<scf::ForOp>(argument.getOwner()->getParentOp());
+  OpOperand *next = around.getTiedLoopYieldedValue(argument);
+  auto load = next ? next->get().getDefiningOp<tile::LoadOp>() : tile::LoadOp();
+  return load && isLate(load);
 }
 
 } // namespace flashc

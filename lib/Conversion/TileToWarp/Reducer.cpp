@@ -288,19 +288,17 @@ void GradientConverter::buildReducerLoop() {
           builder, loc, result, scores, keys, Value(), /*transpose_a=*/true,
           /*transpose_b=*/false, type.getShape()[0],
           builder.getDenseI64ArrayAttr({part.row, part.column}));
-      if (i == 1 && staging) {
+      if (i == 0)
+        lastTarget = targetOf(before);
+      if (i == (staging ? 1 : 0)) {
         if (lastTarget.follows)
           ifSecond([&] { endSums(lastTarget); });
         beginSums(target);
       }
-      if (!staging) {
-        // Nothing is on its way.
-      } else if (i > 0) {
+      if (staging && i > 0)
         sendSums(parts[i - 1], slotOf(i - 1), target);
-      } else {
-        lastTarget = targetOf(before);
+      else if (staging)
         ifSecond([&] { sendSums(parts[last], slotOf(last), lastTarget); });
-      }
       for (const Ahead &ring : ahead) {
         if (i != getSendPart(ring.load, last))
           continue;
@@ -320,13 +318,12 @@ void GradientConverter::buildReducerLoop() {
   };
   auto reducing =
       scf::ForOp::create(builder, loc, zero, pairs, index(1), inits, body);
-  if (!staging)
-    return;
   Target target = targetOf(Coordinates(reducing.getResults().take_front(size)));
   auto branch = scf::IfOp::create(builder, loc, less(zero, pairs),
                                   /*withElseRegion=*/false);
   builder.setInsertionPointToStart(branch.thenBlock());
-  sendSums(parts[last], slotOf(last), target);
+  if (staging)
+    sendSums(parts[last], slotOf(last), target);
   endSums(target);
 }
 

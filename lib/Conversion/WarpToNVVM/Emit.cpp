@@ -7,6 +7,12 @@
 using namespace mlir;
 using namespace flashc;
 
+Value KernelEmitter::groupBarrier() {
+  if (roleGroup)
+    return i32(kGroupBarrier + *roleGroup);
+  return arith::AddIOp::create(b, group, i32(kGroupBarrier));
+}
+
 // Where this lane's row of a stmatrix's matrices is in a group's part.
 Value KernelEmitter::stagedLane() {
   return atEntry("staged", [&]() -> Value {
@@ -75,9 +81,8 @@ void KernelEmitter::emitEmit(warp::EmitOp op) {
   auto buffer = op.getBuffer().getType();
   const View &view = views[op.getView()];
   Value part = partAddress(op.getBuffer());
-  auto meet = [&] {
-    asmVoid("bar.sync $0, 128;", "r,~{memory}", groupBarrier);
-  };
+  Value barrier = groupBarrier();
+  auto meet = [&] { asmVoid("bar.sync $0, 128;", "r,~{memory}", barrier); };
   Value isFirst =
       arith::CmpIOp::create(b, arith::CmpIPredicate::eq,
                             arith::AndIOp::create(b, thread, i32(127)), i32(0));

@@ -304,6 +304,8 @@ private:
 
   // Emit.cpp: the way out.
   void emitEmit(warp::EmitOp op);
+  /// The named barrier of a group's four warps.
+  Value groupBarrier();
   Value stagedLane();
   Value stagedStep(Value first, int64_t column, warp::BufferType buffer);
   void loadStaged(warp::LoadOp op);
@@ -314,6 +316,7 @@ private:
   void emitStageSums(warp::StageSumsOp op);
   void emitSendSums(warp::SendSumsOp op);
   void emitAddPacked(warp::AddPackedOp op);
+  bool addsFromRegisters();
   void emitBeginSums(warp::BeginSumsOp op);
   void emitEndSums(warp::EndSumsOp op);
   template <typename OpTy> Value turnAddress(OpTy op);
@@ -394,8 +397,9 @@ private:
   Registers tensorMaps; // generic pointers to the parameters
   Value counter;        // of tiles, in global memory
   /// Of a consumer warp: the group whose part of rows and rings it has, and the
-  /// named barrier of its four warps.
-  Value group, groupBarrier;
+  /// one whose role this is, if each has its own.
+  Value group;
+  std::optional<int64_t> roleGroup;
   Value tileCount;      // tiles that this block had before
   bool isProducer = true;
   bool isReducer = false;

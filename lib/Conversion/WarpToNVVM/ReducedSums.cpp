@@ -149,10 +149,20 @@ void KernelEmitter::emitBeginSums(warp::BeginSumsOp op) {
             "setp.ne.b32 p, turn, $1;\n@p bra AGAIN;\n}",
             "l,r,~{memory}", {address, ofBehind});
   });
+  if (addsFromRegisters()) // all lanes do
+    meetWarp();
+}
+
+bool KernelEmitter::addsFromRegisters() {
+  return kernel.getOps<warp::StagingOp>().empty();
 }
 
 // The wait is for additions that are done, not for sources that were read.
 void KernelEmitter::emitEndSums(warp::EndSumsOp op) {
+  if (addsFromRegisters()) { // by all lanes
+    asmVoid("fence.acq_rel.gpu;", "~{memory}", {});
+    meetWarp();
+  }
   readLane();
   Value isFirst =
       arith::CmpIOp::create(b, arith::CmpIPredicate::eq, lane, i32(0));

@@ -246,7 +246,7 @@ void KernelEmitter::emitClearRows(warp::ClearRowsOp op) {
               "r,r,~{memory}", {address, i32(0)});
     b.setInsertionPointAfter(loop);
     asmVoid("fence.proxy.async.shared::cta;", "~{memory}", {});
-    asmVoid("bar.sync $0, 128;", "r,~{memory}", groupBarrier);
+    asmVoid("bar.sync $0, 128;", "r,~{memory}", groupBarrier());
   });
 }
 

@@ -26,9 +26,11 @@ static std::pair<int64_t, int64_t> countArrivals(warp::RingOp ring) {
         readers.insert(role).second)
       empty += warpsAt(role, ring);
   }
+  auto kernel = ring->getParentOfType<warp::KernelOp>();
+  if (readers.empty()) // as if all groups did
+    empty = int64_t(kernel.getWarps()) / ring.getRing().getType().getParts();
   empty *= ring.getRing().getType().getValues() ? 32 : 1; // see giveBack
-  // Nobody waits for a slot that nobody reads.
-  return {full, std::max<int64_t>(empty, 1)};
+  return {full, empty};
 }
 
 // One thread: all barriers, before anyone waits on them.
@@ -191,14 +193,13 @@ LogicalResult KernelEmitter::emitConsumer(warp::RoleOp role, Block *block,
       fmt::format("setmaxnreg.inc.sync.aligned.u32 {};", role.getRegisters()),
       "", {});
   warpId = arith::SubIOp::create(b, warp, i32(4));
-  if (std::optional<int64_t> own = role.getGroup()) {
+  roleGroup = role.getGroup();
+  if (roleGroup) {
     warpId = arith::AndIOp::create(b, warp, i32(3));
     group = i32(0);
-    groupBarrier = i32(kGroupBarrier + *own);
     isAlone = true;
   } else {
     group = arith::ShRUIOp::create(b, warpId, i32(2));
-    groupBarrier = arith::AddIOp::create(b, group, i32(kGroupBarrier));
   }
   isProducer = false;
   if (isBesideReducer())

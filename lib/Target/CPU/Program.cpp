@@ -6,6 +6,8 @@
 
 #include "llvm/ADT/STLExtras.h"
 
+#include <cstring>
+
 using namespace flashc;
 
 llvm::Expected<CpuProgram> CpuProgram::create(mlir::ModuleOp module,
@@ -70,6 +72,12 @@ llvm::Error Run::addWorkspaces() {
       });
   if (!problem)
     return problem.takeError();
+  for (int64_t capture : manifest.zeroedGradients) {
+    auto gradient = arrays.find(ProgramManifest::gradientOf(capture));
+    if (gradient != arrays.end()) // one that is missing is said later
+      std::memset(gradient->second.data, 0,
+                  manifest.getGradientBytes(capture, *problem));
+  }
   for (const Workspace &workspace : manifest.workspaces) {
     auto size = workspaceSizes(workspace, *problem);
     if (!size)

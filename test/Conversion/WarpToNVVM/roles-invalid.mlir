@@ -4,7 +4,7 @@
 
 !view = memref<?x?x?x64xf16, strided<[?, ?, ?, 1], offset: ?>>
 
-// expected-error@+1 {{'warp.kernel' op has groups, so it has a producer and a consumer, but one is missing; add both roles}}
+// expected-error@+1 {{'warp.kernel' op has groups, so it has a producer and a consumer, or one for each group, but one is missing; add all roles}}
 warp.kernel @one_role(%q: !view) attributes {q_block = 64 : i64, warps = 4 : i64, groups = 1 : i64, queue = 0 : i64} {
   warp.role producer registers(24) {
   }

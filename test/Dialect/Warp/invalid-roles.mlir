@@ -153,7 +153,7 @@ warp.kernel @f(%q: !view) attributes {q_block = 64 : i64, warps = 4 : i64, group
 
 !view = memref<?x?x?x64xf16, strided<[?, ?, ?, 1], offset: ?>>
 warp.kernel @f(%q: !view) attributes {q_block = 64 : i64, warps = 4 : i64, groups = 1 : i64} {
-  // expected-error @+1 {{'warp.role' op is the second producer of its kernel, but there is one of each; join them}}
+  // expected-error @+1 {{'warp.role' op is the second producer of its kernel, but there is one of each, or one consumer for each group; join them}}
   warp.role producer registers(24) {
   }
   warp.role producer registers(24) {
@@ -966,6 +966,69 @@ warp.kernel @f(%q: !view, %b: index) attributes {q_block = 128 : i64, warps = 8 
     %x = warp.receive %r : !warp.ring<128x64xf16, 64, depth = 1, parts = 2> -> !warp.buffer<128x64xf16, 64, parts = 2>
     // expected-error @+1 {{'warp.clear_rows' op clears rows of a slot that all groups read, but the buffer is '!warp.buffer<128x64xf16, 64, parts = 2>'; receive it from a ring of one part}}
     warp.clear_rows %x from %b : !warp.buffer<128x64xf16, 64, parts = 2>
+  }
+  warp.return
+}
+
+// -----
+
+!view = memref<?x?x?x64xf16, strided<[?, ?, ?, 1], offset: ?>>
+warp.kernel @second_group(%q: !view) attributes {grid = array<i64: 0, 0, 0, 1, 0, 2>, q_block = 64 : i64, warps = 8 : i64, groups = 2 : i64} {
+  warp.role reducer registers(72) {
+  }
+  // expected-error @+1 {{is the second consumer of its kernel, but there is one of each, or one consumer for each group; join them}}
+  warp.role consumer group(1) registers(216) {
+  }
+  warp.role consumer group(1) registers(216) {
+  }
+  warp.return
+}
+
+// -----
+
+!view = memref<?x?x?x64xf16, strided<[?, ?, ?, 1], offset: ?>>
+warp.kernel @far_group(%q: !view) attributes {grid = array<i64: 0, 0, 0, 1, 0, 2>, q_block = 64 : i64, warps = 8 : i64, groups = 2 : i64} {
+  // expected-error @+1 {{is a consumer of one of 2 groups, in a kernel with a grid of its own, but it is a consumer of group 2; number consumers from 0}}
+  warp.role consumer group(2) registers(216) {
+  }
+  warp.return
+}
+
+// -----
+
+!view = memref<?x?x?x64xf16, strided<[?, ?, ?, 1], offset: ?>>
+warp.kernel @of_groups(%q: !view) attributes {grid = array<i64: 0, 0, 0, 1, 0, 2>, q_block = 64 : i64, warps = 8 : i64, groups = 2 : i64} {
+  warp.role reducer registers(72) {
+  }
+  // expected-error @+1 {{and the roles beside it ask for 72 + 216 + 224 = 512 registers, but a block of 3 warpgroups is launched with 3 * 168 = 504; lower one of them}}
+  warp.role consumer group(0) registers(216) {
+  }
+  warp.role consumer group(1) registers(224) {
+  }
+  warp.return
+}
+
+// -----
+
+!view = memref<?x?x?x64xf16, strided<[?, ?, ?, 1], offset: ?>>
+!ring = !warp.ring<64x64xf16, 64, depth = 2>
+warp.kernel @reclaim(%q: !view) attributes {grid = array<i64: 0, 0, 0, 1, 0, 2>, q_block = 64 : i64, warps = 8 : i64, groups = 2 : i64} {
+  %r = warp.ring : !ring
+  warp.role consumer group(0) registers(216) {
+    // expected-error @+1 {{takes back the one slot of a ring without parts for the group whose role it is in, but the ring is '!warp.ring<64x64xf16, 64, depth = 2>' and the role is a group's; use a ring that is sent once}}
+    %b = warp.reclaim %r : !ring -> !warp.buffer<64x64xf16, 64>
+  }
+  warp.return
+}
+
+// -----
+
+!view = memref<?x?x?x64xf32, strided<[?, ?, ?, 1], offset: ?>>
+warp.kernel @add_packed(%sums: !view, %b: index) attributes {grid = array<i64: 0, 0, 0, 1, 0, 2>, q_block = 128 : i64, warps = 8 : i64, groups = 2 : i64} {
+  warp.role reducer registers(72) {
+    %f = warp.fill 0.0 : f32 -> !warp.fragment<64x64xf32>
+    // expected-error @+1 {{adds 64 rows of f32 to whole groups of 8 columns, but the fragment is '!warp.fragment<64x64xf32>', the view 'memref<?x?x?x64xf32, strided<[?, ?, ?, 1], offset: ?>>' and the first column 8; choose columns that are there}}
+    warp.add_packed %f to %sums[%b, %b, %b] first(8) : !warp.fragment<64x64xf32>, !view
   }
   warp.return
 }

@@ -265,6 +265,32 @@ warp.kernel @reducer(%view: !rows, %sums: memref<?x?x?x128xf32, strided<[?, ?, ?
   warp.return
 }
 
+// CHECK-LABEL: warp.kernel @of_groups(
+warp.kernel @of_groups(%view: memref<?x?x?x256xf16, strided<[?, ?, ?, 1], offset: ?>>, %sums: memref<?x?x?x256xf32, strided<[?, ?, ?, 1], offset: ?>>, %b: index, %h: index, %row: index)
+    attributes {grid = array<i64: 0, 0, 0, 1, 0, 2>, q_block = 64 : i64, warps = 8 : i64, groups = 2 : i64} {
+  // CHECK: %[[KR:.+]] = warp.ring : !warp.ring<64x256xf16, 64, depth = 1>
+  %kr = warp.ring : !warp.ring<64x256xf16, 64, depth = 1>
+  %dsr = warp.ring : !warp.ring<64x64xf16, 64, depth = 2>
+  warp.role reducer registers(72) {
+    %k = warp.receive %kr : !warp.ring<64x256xf16, 64, depth = 1> -> !warp.buffer<64x256xf16, 64>
+    %ds = warp.receive %dsr : !warp.ring<64x64xf16, 64, depth = 2> -> !warp.buffer<64x64xf16, 64>
+    %dq = warp.wgmma %ds, %k transpose_a depth(64) origin([0, 64]) : !warp.buffer<64x64xf16, 64>, !warp.buffer<64x256xf16, 64> -> !warp.fragment<64x64xf32>
+    // CHECK: warp.add_packed %{{.+}} to %{{.+}}[%{{.+}}, %{{.+}}, %{{.+}}] first(64) :
+    warp.add_packed %dq to %sums[%b, %h, %row] first(64) : !warp.fragment<64x64xf32>, memref<?x?x?x256xf32, strided<[?, ?, ?, 1], offset: ?>>
+  }
+  // CHECK: warp.role consumer group(0) registers(216) {
+  warp.role consumer group(0) registers(216) {
+    %ds = warp.acquire %dsr : !warp.ring<64x64xf16, 64, depth = 2> -> !warp.buffer<64x64xf16, 64>
+    warp.commit %ds : !warp.buffer<64x64xf16, 64>
+  }
+  // CHECK: warp.role consumer group(1) registers(216) {
+  warp.role consumer group(1) registers(216) {
+    // CHECK: warp.reclaim %[[KR]] : !warp.ring<64x256xf16, 64, depth = 1> -> !warp.buffer<64x256xf16, 64>
+    %room = warp.reclaim %kr : !warp.ring<64x256xf16, 64, depth = 1> -> !warp.buffer<64x256xf16, 64>
+  }
+  warp.return
+}
+
 // CHECK-LABEL: warp.kernel @packed_sums(
 warp.kernel @packed_sums(%sums: memref<?x?x?x64xf32, strided<[?, ?, ?, 1], offset: ?>>) attributes {q_block = 64 : i64, warps = 4 : i64} {
   %b, %h, %row = warp.program

@@ -7,6 +7,8 @@
 
 #include "mlir/Pass/PassManager.h"
 
+#include <deque>
+
 using namespace flashc;
 using namespace flashc::test;
 using namespace flashc::reference;
@@ -110,10 +112,13 @@ llvm::Expected<Output> CpuHarness::run(const TestCase &test, unsigned threads) {
     arguments.push_back({const_cast<int32_t *>(p.kvLengths.data()),
                          {int64_t(p.kvLengths.size())},
                          {}});
-  for (const Capture &capture : p.captures)
-    arguments.push_back({const_cast<float *>(capture.data.data()),
+  std::deque<HostTensor> captures; // whose addresses stay
+  for (const Capture &capture : p.captures) {
+    captures.push_back(capture.tensor());
+    arguments.push_back({captures.back().data(),
                          {capture.shape.begin(), capture.shape.end()},
                          {}});
+  }
   arguments.push_back(argumentOf(out.o));
   if (test.withLse)
     arguments.push_back({out.lse.data(), {p.batch(), p.heads(), p.sq()}, {}});

@@ -7,6 +7,9 @@
 
 #include "mlir/Pass/PassManager.h"
 
+#include <cstring>
+#include <deque>
+
 using namespace flashc;
 using namespace flashc::test;
 using namespace flashc::reference;
@@ -89,22 +92,28 @@ llvm::Expected<Gradients> GradientHarness::run(const GradientCase &test,
     arrays["kv_lengths"] = {const_cast<int32_t *>(p.kvLengths.data()),
                             {int64_t(p.kvLengths.size())},
                             {}};
-  for (auto [n, capture] : llvm::enumerate(p.captures))
+  std::deque<HostTensor> captures; // whose addresses stay
+  for (auto [n, capture] : llvm::enumerate(p.captures)) {
+    captures.push_back(capture.tensor());
     arrays["capture" + std::to_string(n)] = {
-        const_cast<float *>(capture.data.data()),
+        captures.back().data(),
         {capture.shape.begin(), capture.shape.end()},
         {}};
+  }
   arrays["dq"] = argumentOf(out.dq);
   arrays["dk"] = argumentOf(out.dk);
   arrays["dv"] = argumentOf(out.dv);
-  for (int64_t number : problem.gradients)
-    out.captures.emplace_back(p.captures[number].data.size(),
-                              std::numeric_limits<float>::quiet_NaN());
-  for (auto [n, number] : llvm::enumerate(problem.gradients))
+  std::deque<HostTensor> ofCaptures;
+  for (int64_t number : problem.gradients) {
+    HostTensor &host = ofCaptures.emplace_back(p.captures[number].tensor());
+    std::memset(host.storage.data(), 0xff, host.storage.size());
     arrays["dcapture" + std::to_string(number)] = {
-        out.captures[n].data(), {int64_t(out.captures[n].size())}, {}};
+        host.data(), {host.shape[3]}, {}};
+  }
   if (llvm::Error error = compiled.program->run(arrays, threads))
     return std::move(error);
+  for (const HostTensor &host : ofCaptures)
+    out.captures.push_back(flat(host));
   return out;
 }
 

@@ -117,7 +117,8 @@ LogicalResult ScheduleAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                        << "; change one of them";
   // A forward's rows are queries, a backward's are keys, of which groups that
   // share results have one group's.
-  bool hasRows = q == 16 * warps || kv == 16 * warps || kv == kGroupRows;
+  bool hasRows = q == 16 * warps || kv == 16 * warps ||
+                 (q < 16 * warps && kv == kGroupRows);
   if (roles && (warps != 4 * roles.getGroups() || !hasRows))
     return emitError() << "expects four warps for each of " << roles.getGroups()
                        << " groups and 16 rows for each warp, but got warps = "

@@ -47,6 +47,7 @@ private:
     cloneFor(op->getOperands(), mapping);
     b.clone(*op, mapping);
   }
+  void cloneScatters(IRMapping &mapping);
   Value unround(Value tile, Type type);
   Value scaled(Value tile, Value factors, Type element);
   Value roundedFactors(IRMapping &mapping);
@@ -75,6 +76,18 @@ void PairOverlapper::cloneFor(ValueRange values, IRMapping &mapping) {
     });
     cloneFor(needed.getArrayRef(), mapping);
     b.clone(*op, mapping);
+  }
+}
+
+/// Behind the product that reads ds, too.
+void PairOverlapper::cloneScatters(IRMapping &mapping) {
+  for (ScatterOp scatter : parts.scatters) {
+    llvm::SetVector<Value> needed;
+    scatter->walk([&](Operation *inner) {
+      needed.insert_range(inner->getOperands());
+    });
+    cloneFor(needed.getArrayRef(), mapping);
+    b.clone(*scatter, mapping);
   }
 }
 
@@ -156,6 +169,7 @@ SmallVector<Value> PairOverlapper::buildByRows(ValueRange carried) {
   }
   cloneWith(parts.roundedGradient, mapping);
   cloneWith(parts.ofKeys, mapping);
+  cloneScatters(mapping);
   // Loads queue behind the reads of a product, so a short block's LSE is read
   // before it; for that of a long one there are no registers beside it.
   bool isShort =
@@ -210,6 +224,7 @@ SmallVector<Value> PairOverlapper::buildByResults(ValueRange carried) {
                 mapping.lookup(parts.scoreGradient.getResult()));
   cloneWith(parts.roundedGradient, mapping);
   cloneWith(parts.ofKeys, mapping);
+  cloneScatters(mapping);
   IRMapping next;
   mapNext(mapping, next);
   SmallVector<Value> ahead = startByResults(next);

@@ -44,6 +44,7 @@ std::optional<PairLoop> matchPairLoop(scf::ForOp loop) {
   if (sums.size() != 1 || probs.size() != 1)
     return std::nullopt;
   p.accumulate = sums[0];
+  llvm::append_range(p.scatters, body->getOps<ScatterOp>());
   p.probs = probs[0];
   p.ofQueries = definedIn<DotOp>(body, p.accumulate.getTile());
   if (!p.ofQueries || !p.ofQueries.getTransposeA())

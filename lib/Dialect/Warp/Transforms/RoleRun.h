@@ -92,6 +92,7 @@ private:
   mlir::LogicalResult checkHeld(Agent &agent, mlir::Operation *op,
                                 int64_t buffer, llvm::StringRef what);
   mlir::LogicalResult checkSlotsAtEnd();
+  Outcome failTaken(mlir::Operation *op, const Slot &slot, llvm::StringRef text);
   size_t getSlot(int64_t ring, int64_t use) const;
   /// Who has yet to release what the part's slot holds, or null.
   const Agent *getReaderOf(int64_t ring, int64_t use, int64_t part) const;

@@ -67,6 +67,13 @@ bool RoleRun::isFull(const Agent &agent, const Ring &ring, int64_t use) const {
   return true;
 }
 
+RoleRun::Outcome RoleRun::failTaken(Operation *op, const Slot &slot,
+                                    StringRef text) {
+  InFlightDiagnostic error = fail(op) << text;
+  error.attachNote(slot.receive->getLoc()) << "by this group";
+  return Outcome::Failed;
+}
+
 RoleRun::Outcome RoleRun::send(Agent &agent, const Instruction &next) {
   Ring &ring = rings[next.number];
   int64_t &use = agent.sends[next.number];
@@ -77,12 +84,10 @@ RoleRun::Outcome RoleRun::send(Agent &agent, const Instruction &next) {
       return Outcome::Blocked;
     for (const Agent &other : agents)
       if (const Slot &slot = other.slots[getSlot(next.number, use)];
-          slot.isReclaimed) {
-        fail(next.op).attachNote(slot.receive->getLoc())
-            << "sends to a slot that a group has taken for itself here; use a "
-               "ring that is sent once";
-        return Outcome::Failed;
-      }
+          slot.isReclaimed)
+        return failTaken(next.op, slot,
+                         "sends to a slot that a group has taken for itself; "
+                         "use a ring that is sent once");
     ++ring.sent[agent.part];
   }
   agent.part = 0;
@@ -145,12 +150,10 @@ RoleRun::Outcome RoleRun::reclaim(Agent &agent, const Instruction &next) {
     return Outcome::Blocked;
   size_t index = getSlot(next.number, /*use=*/0);
   for (const Agent &other : agents)
-    if (const Slot &slot = other.slots[index]; slot.isReclaimed) {
-      fail(next.op).attachNote(slot.receive->getLoc())
-          << "takes a slot that a group has taken for itself here; use another "
-             "ring";
-      return Outcome::Failed;
-    }
+    if (const Slot &slot = other.slots[index]; slot.isReclaimed)
+      return failTaken(next.op, slot,
+                       "takes a slot that a group has taken for itself; use "
+                       "another ring");
   Slot &slot = agent.slots[index];
   slot.use = 1;
   slot.isHeld = slot.isAcquired = slot.isReclaimed = true;
