@@ -166,7 +166,7 @@ flashc::lowerTo(ModuleOp input, const CompileOptions &options, Stage stage) {
   if (llvm::Error error = run(buildWarpPipeline, "warp"))
     return error;
   if (result.program)
-    describeBlocks(*result.module, *result.program);
+    describeBlocks(*result.module, *target, *result.program);
   else
     describeWarp(*result.module, result.manifest);
   if (stage == Stage::Warp)

@@ -165,11 +165,13 @@ void flashc::describeKernels(ModuleOp module, ProgramManifest &program) {
   }
 }
 
-void flashc::describeBlocks(ModuleOp module, ProgramManifest &program) {
+void flashc::describeBlocks(ModuleOp module, const TargetInfo &target,
+                            ProgramManifest &program) {
   for (auto [kernel, description] :
        llvm::zip_equal(module.getOps<warp::KernelOp>(), program.kernels)) {
     description.warps = kernel.getWarps();
     description.sharedBytes = kernel.getSharedBytes().value_or(0);
+    description.waits = target.hasDependentLaunch;
     description.producerWarps = kernel.getAllWarps() - kernel.getWarps();
     if (kernel.getGroups())
       for (const warp::TensorMap &map : warp::getTensorMaps(kernel))

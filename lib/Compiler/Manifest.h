@@ -25,7 +25,8 @@ llvm::Expected<ProgramManifest> describeBackward(mlir::ModuleOp module);
 void describeKernels(mlir::ModuleOp module, ProgramManifest &program);
 
 /// Adds the blocks of the `warp` level.
-void describeBlocks(mlir::ModuleOp module, ProgramManifest &program);
+void describeBlocks(mlir::ModuleOp module, const TargetInfo &target,
+                    ProgramManifest &program);
 
 /// One kernel of a program as an image has it.
 Manifest describeKernel(const ProgramManifest &program,

@@ -51,10 +51,10 @@ Recipe additive(Capture capture, std::string indices,
   Recipe recipe;
   bool isWide = capture.element == Element::F32;
   recipe.body =
-      fmt::format("%{} = tensor.extract %c0[{}] : {}\n", isWide ? "x" : "n",
+      fmt::format("%{} = tensor.extract %c0[{}] : {}\n", isWide ? "x" : "narrow",
                   indices, typeOf(capture));
   if (!isWide)
-    recipe.body += fmt::format("%x = arith.extf %n : {} to f32\n",
+    recipe.body += fmt::format("%x = arith.extf %narrow : {} to f32\n",
                                elementName(capture.element).str());
   recipe.body += "%r = arith.addf %s, %x : f32\n";
   recipe.score = [data = capture.data, at](double s, int64_t b, int64_t h,

@@ -280,8 +280,8 @@ llvm::Error Module::launch(llvm::ArrayRef<ArrayArg> args,
   return launch(*packed, stream);
 }
 
-llvm::Error Module::launch(const PackedArguments &packed,
-                           StreamHandle stream) const {
+llvm::Error Module::launch(const PackedArguments &packed, StreamHandle stream,
+                           bool waits) const {
   if (packed.grid == 0)
     return llvm::Error::success();
   const Driver &driver = device->driver();
@@ -308,9 +308,17 @@ llvm::Error Module::launch(const PackedArguments &packed,
     params.push_back(&counter);
   }
   uint32_t grid = gridOf(packed);
-  Result result = driver.launchKernel(
-      function, grid, 1, 1, packed.threads, 1, 1,
-      static_cast<unsigned>(info.sharedBytes), stream, params.data(), nullptr);
+  auto sharedBytes = static_cast<unsigned>(info.sharedBytes);
+  Result result = 0;
+  if (waits && driver.launchKernelEx) {
+    LaunchAttribute overlap{kOverlapLaunch, 0, /*value=*/1};
+    LaunchConfig config{{grid, 1, 1}, {packed.threads, 1, 1}, sharedBytes,
+                        stream,       &overlap,               1};
+    result = driver.launchKernelEx(&config, function, params.data(), nullptr);
+  } else {
+    result = driver.launchKernel(function, grid, 1, 1, packed.threads, 1, 1,
+                                 sharedBytes, stream, params.data(), nullptr);
+  }
   if (result == 0)
     return llvm::Error::success();
   return driver.check(

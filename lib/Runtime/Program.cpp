@@ -185,8 +185,14 @@ llvm::Error Program::launch(const PackedProgram &packed,
               "compute-sanitizer"))
         return error;
   }
-  for (auto [module, arguments] : llvm::zip_equal(kernels, packed.kernels))
-    if (llvm::Error error = module.launch(arguments, stream))
+  // The first one waits for what the stream had before, of whatever kind.
+  bool isFirst = true;
+  for (auto [module, arguments, kernel] :
+       llvm::zip_equal(kernels, packed.kernels, info.kernels)) {
+    if (llvm::Error error =
+            module.launch(arguments, stream, !isFirst && kernel.waits))
       return error;
+    isFirst &= arguments.grid == 0;
+  }
   return llvm::Error::success();
 }

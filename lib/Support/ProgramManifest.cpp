@@ -218,6 +218,7 @@ json::Value ProgramManifest::toJSON() const {
         {"arguments", json::Array(kernel.arguments)},
         {"warps", kernel.warps},
         {"producer_warps", kernel.producerWarps},
+        {"waits", kernel.waits},
         {"shared_bytes", kernel.sharedBytes}});
   for (const Workspace &workspace : workspaces)
     workspaceList.push_back(
@@ -267,7 +268,8 @@ static bool fromJSON(const json::Value &value, ProgramKernel &out,
   json::ObjectMapper map(value, path);
   if (!map || !map.map("name", out.name) ||
       !map.map("arguments", out.arguments) || !map.map("warps", out.warps) ||
-      !map.map("shared_bytes", out.sharedBytes))
+      !map.map("shared_bytes", out.sharedBytes) ||
+      !map.map("waits", out.waits))
     return false;
   const json::Value *grid = value.getAsObject()->get("grid");
   if (!grid) {

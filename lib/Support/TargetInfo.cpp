@@ -29,6 +29,7 @@ TargetInfo gpu(int sm, int64_t sharedKiB, int64_t reserved, int64_t warps,
   target.maxWarpsPerSM = warps;
   target.smCount = smCount;
   target.hasCpAsync = target.hasBF16Mma = target.hasMmaK16 = sm >= 80;
+  target.hasDependentLaunch = sm >= 90;
   return target;
 }
 

@@ -27,6 +27,27 @@ using StreamHandle = void *;
 using EventHandle = void *;
 using Pointer = uint64_t; // CUdeviceptr
 
+/// As CUlaunchAttribute: one of 64 bytes of values.
+struct LaunchAttribute {
+  int id = 0;
+  int padding = 0;
+  int value = 0;
+  char others[60] = {};
+};
+static_assert(sizeof(LaunchAttribute) == 72);
+/// CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION: the kernel may start
+/// before the one in front of it has ended.
+constexpr int kOverlapLaunch = 6;
+
+/// As CUlaunchConfig.
+struct LaunchConfig {
+  unsigned grid[3] = {1, 1, 1}, block[3] = {1, 1, 1};
+  unsigned sharedBytes = 0;
+  StreamHandle stream = nullptr;
+  LaunchAttribute *attributes = nullptr;
+  unsigned attributeCount = 0;
+};
+
 // X(field, symbol, parameters): symbols carry the version suffix that cuda.h
 // hides.
 #define FLASHC_DRIVER_FUNCTIONS(X)                                             \
@@ -84,6 +105,8 @@ using Pointer = uint64_t; // CUdeviceptr
 
 // Null where the driver is older than they are.
 #define FLASHC_OPTIONAL_DRIVER_FUNCTIONS(X)                                    \
+  X(launchKernelEx, cuLaunchKernelEx,                                          \
+    (const LaunchConfig *, FunctionHandle, void **params, void **extra))       \
   X(tensorMapEncodeTiled, cuTensorMapEncodeTiled,                              \
     (void *map, int elementType, uint32_t rank, void *address,                 \
      const uint64_t *sizes, const uint64_t *byteStrides, const uint32_t *box,  \

@@ -49,8 +49,11 @@ public:
   llvm::Error launch(llvm::ArrayRef<ArrayArg> args,
                      cuda::StreamHandle stream = nullptr) const;
   /// As above, with arguments that `pack` or `packArguments` has made before.
+  /// With `waits` the kernel, which waits itself for the one that was launched
+  /// before it, may start before that one has ended.
   llvm::Error launch(const PackedArguments &packed,
-                     cuda::StreamHandle stream = nullptr) const;
+                     cuda::StreamHandle stream = nullptr,
+                     bool waits = false) const;
   /// `packArguments`, a look whether the addresses are those of memory that the
   /// device reads, and the tensor maps encoded, for launches of this module
   /// with the same arrays: it takes some microseconds.

@@ -51,6 +51,8 @@ struct ProgramKernel {
   /// Manifest).
   int64_t producerWarps = 0;
   std::vector<TensorMap> tensorMaps;
+  /// It waits itself for what the kernel before it writes (griddepcontrol).
+  bool waits = false;
 
   bool operator==(const ProgramKernel &) const = default;
 };

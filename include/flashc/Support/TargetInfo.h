@@ -39,6 +39,8 @@ struct TargetInfo {
   bool hasBF16Mma = false;
   /// mma.sync m16n8k16 on f16 (sm_80 on; sm_75 has m16n8k8).
   bool hasMmaK16 = false;
+  /// griddepcontrol (sm_90 on): a kernel that waits itself for the one before.
+  bool hasDependentLaunch = false;
   /// wgmma, TMA and setmaxnreg (sm_90a): kernels whose warps have roles.
   bool hasRoles = false;
 };

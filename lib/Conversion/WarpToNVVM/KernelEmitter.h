@@ -28,6 +28,7 @@ struct MachineFeatures {
   bool hasCpAsync = true; // sm_80 on
   bool hasMmaK16 = true;  // sm_80 on
   bool hasBF16 = true;    // sm_80 on
+  bool hasDependentLaunch = false; // sm_90 on
   int64_t alignment = 0;  // bytes that bases and strides of views are multiples
                           // of; 0: what the head dims allow (at most 16)
 };
@@ -79,6 +80,7 @@ private:
   mlir::LogicalResult emitFor(mlir::scf::ForOp op);
   mlir::LogicalResult emitIf(mlir::scf::IfOp op);
   bool isBesideReducer();
+  void awaitKernelBefore();
   mlir::LogicalResult emitBody(mlir::Block &from, mlir::Block *to);
   void appendRegisters(Value value, Registers &out);
   void bindRegisters(mlir::ValueRange values, mlir::ValueRange registers);

@@ -158,6 +158,7 @@ LogicalResult KernelEmitter::emit() {
   shared = LLVM::AddressOfOp::create(
       b, LLVM::LLVMPointerType::get(b.getContext(), kSharedSpace),
       kSharedSymbol);
+  awaitKernelBefore();
   if (kernel.getGroups())
     return emitRoles();
   startSegment();
@@ -165,6 +166,17 @@ LogicalResult KernelEmitter::emit() {
     return failure();
   LLVM::ReturnOp::create(b, ValueRange());
   return success();
+}
+
+// Kernels with a grid of their own run one behind the other, and each may be
+// started while the blocks of the one before are at their ends. It lets the next
+// one do so once all of its own blocks run, and waits for all that the one
+// before has written; launched otherwise, for nothing.
+void KernelEmitter::awaitKernelBefore() {
+  if (!features.hasDependentLaunch || !kernel.getGrid())
+    return;
+  asmVoid("griddepcontrol.launch_dependents;", "~{memory}", {});
+  asmVoid("griddepcontrol.wait;", "~{memory}", {});
 }
 
 // Everything that follows derives its thread's place from a thread id read
@@ -408,8 +420,12 @@ struct ConvertWarpToNVVM : impl::ConvertWarpToNVVMBase<ConvertWarpToNVVM> {
       getOperation().emitError(llvm::toString(target.takeError()));
       return signalPassFailure();
     }
-    MachineFeatures features{arch, target->hasCpAsync, target->hasMmaK16,
-                             target->hasBF16Mma, alignment};
+    MachineFeatures features{arch,
+                             target->hasCpAsync,
+                             target->hasMmaK16,
+                             target->hasBF16Mma,
+                             target->hasDependentLaunch,
+                             alignment};
     SmallVector<warp::KernelOp> kernels(
         getOperation().getOps<warp::KernelOp>());
     for (warp::KernelOp kernel : kernels) {

@@ -171,6 +171,14 @@ std::shared_ptr<cuda::Driver> test::fakeDriver() {
                               std::to_string(threads) + " " +
                               std::to_string(shared));
   };
+  d->launchKernelEx = [](const cuda::LaunchConfig *config, void *, void **, void **) {
+    return seen.callInContext("overlap " + std::to_string(config->grid[0]) +
+                              " " + std::to_string(config->block[0]) + " " +
+                              std::to_string(config->sharedBytes) + " " +
+                              std::to_string(config->attributeCount) + " " +
+                              std::to_string(config->attributes[0].id) + " " +
+                              std::to_string(config->attributes[0].value));
+  };
   d->eventCreate = [](void **event, unsigned) {
     return *event = &seen, seen.callInContext("create");
   };

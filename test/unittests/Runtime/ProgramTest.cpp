@@ -83,6 +83,32 @@ TEST_CASE("program: kernels run in order on one workspace") {
         std::vector<std::string>{"launch 16 128 1024", "launch 8 256 0"});
 }
 
+TEST_CASE("program: a kernel that waits itself may overlap the one before") {
+  auto driver = fakeDriver();
+  auto device = llvm::cantFail(Device::open(driver, 0));
+  ProgramImage image = program();
+  for (ProgramKernel &kernel : image.manifest.kernels)
+    kernel.waits = true;
+  auto launches = [&](const llvm::StringMap<ArrayArg> &map) {
+    Program loaded = llvm::cantFail(Program::load(*device, image));
+    PackedProgram packed = llvm::cantFail(loaded.pack(map, 0x40000));
+    seen.calls.clear();
+    llvm::cantFail(loaded.launch(packed));
+    std::vector<std::string> calls;
+    for (const std::string &call : seen.calls)
+      if (llvm::StringRef(call).starts_with("launch") ||
+          llvm::StringRef(call).starts_with("overlap"))
+        calls.push_back(call);
+    return calls;
+  };
+  // The first waits for whatever the stream had before.
+  CHECK(launches(arrays()) ==
+        std::vector<std::string>{"launch 16 128 1024", "overlap 8 256 0 1 6 1"});
+  image.manifest.kernels[1].waits = false;
+  CHECK(launches(arrays()) ==
+        std::vector<std::string>{"launch 16 128 1024", "launch 8 256 0"});
+}
+
 TEST_CASE("program: arrays that are missing or of another problem") {
   auto driver = fakeDriver();
   auto device = llvm::cantFail(Device::open(driver, 0));
