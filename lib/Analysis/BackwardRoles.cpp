@@ -25,11 +25,12 @@ constexpr int64_t kKeyRegisters = 216, kReducerRegisters = 72;
 /// The same where there is a score function; the sums then leave 32 columns at
 /// a time.
 constexpr int64_t kScoreKeyRegisters = 224, kNarrowReducerRegisters = 56;
-/// Slots of Q's and dO's rings: with two, loads that the third group starts
-/// beside its products come late.
-constexpr int64_t kStages = 3;
-/// Slots of dS, of P between groups that share results, and of sums on their
-/// way out.
+/// Slots of Q's and dO's rings, and of those of short blocks where sums in order
+/// take no room beside them: with two, loads that the third group starts beside
+/// its products come late.
+constexpr int64_t kStages = 3, kShortStages = 4;
+/// Slots of dS, of P between groups that share results, and of sums in order on
+/// their way out.
 constexpr int64_t kScoreSlots = 2, kProbSlots = 2, kSumSlots = 2;
 constexpr int64_t kSumBytes = 64 * 64 * 4;
 constexpr int64_t kBarrierBytes = 256;
@@ -69,19 +70,21 @@ std::optional<Schedule> chooseByRows(const ScheduleRequest &request,
   // A pair's tiles take what the sums of dK and dV leave. What a score function
   // needs of its own does not fit beside the longer ones.
   bool isLong = d <= kSegment && (!request.hasScore || request.isDistance);
-  Schedule s =
-      roleSchedule(isLong ? 128 : 64, kKeys,
-                   request.stages ? request.stages : kStages, target);
+  bool isOrdered = request.isDeterministic;
+  int64_t stages = request.stages ? request.stages
+                   : isLong || isOrdered ? kStages
+                                         : kShortStages;
+  Schedule s = roleSchedule(isLong ? 128 : 64, kKeys, stages, target);
   if (request.hasScore) {
     s.roles->producerRegisters = kNarrowReducerRegisters;
     s.roles->consumerRegisters = s.registersEstimate = kScoreKeyRegisters;
   }
   int64_t columns = int64_t(llvm::alignTo(d, kSegment));
-  // dO gives up a slot where blocks are long.
-  int64_t fewer = s.q > kSegment && s.stages > 2 ? s.stages - 1 : s.stages;
-  s.sharedBytes = 4 * kKeys * columns + ringBytes(s.stages, s.q, d) +
+  // dO gives up a slot where blocks are long and sums take room.
+  int64_t fewer = isOrdered && isLong && stages > 2 ? stages - 1 : stages;
+  s.sharedBytes = 4 * kKeys * columns + ringBytes(stages, s.q, d) +
                   ringBytes(fewer, s.q, d) + 2 * kScoreSlots * kKeys * s.q +
-                  kSumSlots * kSumBytes + kBarrierBytes;
+                  (isOrdered ? kSumSlots * kSumBytes : 0) + kBarrierBytes;
   if (s.sharedBytes > s.sram)
     return std::nullopt;
   return s;

@@ -90,7 +90,8 @@ struct Dims {
 
 /// As flashc prints it for sm_90a.
 static std::string roleSchedule(Dims dims, bool hasScore = false,
-                                bool isDistance = false) {
+                                bool isDistance = false,
+                                bool isOrdered = false) {
   bool isNarrow = hasScore && !dims.areShared();
   bool isLong =
       !dims.areShared() && dims.qk <= 64 && (!hasScore || isDistance);
@@ -100,7 +101,10 @@ static std::string roleSchedule(Dims dims, bool hasScore = false,
       "= false, sram = 232448, roles = <groups = 2, producer = {}, consumer = "
       "{}, overlap = true, turns = false, rescale = always, apart = false, "
       "ahead = false, skip = false>>",
-      isLong ? 128 : 64, dims.areShared() ? 64 : 128, isWide ? 2 : 3,
+      isLong ? 128 : 64, dims.areShared() ? 64 : 128,
+      isWide                                    ? 2
+      : dims.areShared() || isLong || isOrdered ? 3
+                                                : 4,
       isNarrow ? 56 : 72, isNarrow ? 224 : 216);
 }
 
@@ -222,6 +226,8 @@ public:
         AttentionProblem p = normalProblem(element, dims, shape, mask, random);
         GradientCase test = make(std::move(p));
         test.problem.deterministic = true;
+        test.schedule = roleSchedule(dims, /*hasScore=*/false,
+                                     /*isDistance=*/false, /*isOrdered=*/true);
         cases.push_back(std::move(test));
       }
   }

@@ -174,11 +174,11 @@ void GradientConverter::createRings() {
     if (!isStreamed(load))
       continue;
     // A block that the loop carries has a slot for two pairs; another gives one
-    // up where blocks are long.
+    // up where blocks are long and sums take room.
     bool isCarried =
         llvm::is_contained(llvm::make_second_range(carriedOn), load);
     int64_t rows = typeOf(load).getDimSize(0);
-    bool isLong = rows > kSegment && stages > 2;
+    bool isLong = rows > kSegment && stages > 2 && accumulate.getOrdered();
     rings[load] =
         createRing(load.getLoc(), typeOf(load), stages - (isLong && !isCarried),
                    /*parts=*/1, valuesOf.contains(load) ? rows : 0);
@@ -195,6 +195,10 @@ void GradientConverter::createRings() {
                             kProbSlots, /*parts=*/1);
     return;
   }
+  // A turn's end waits for a group of copies at no cost, but for additions from
+  // registers with a fence.
+  if (!accumulate.getOrdered())
+    return;
   auto room =
       warp::StagingType::get(builder.getContext(), {64, getPartColumns()},
                              builder.getF32Type(), kSumSlots);

@@ -1,10 +1,11 @@
 // The main kernel of a backward whose warps have roles, of
 // convert-tile-to-warp: the reducer.
 //
-// In an iteration it multiplies dS^T K in parts of 64 rows, which are on their
-// way out while the next part's product runs: part i is sent behind the start
-// of product i + 1, the last one behind that of the next pair's first. There
-// the loads ahead stand, too.
+// In an iteration it multiplies dS^T K in parts of 64 rows, whose elements it
+// adds as they come. Where sums are in order (and there is room for that), parts
+// are on their way out while the next part's product runs: part i is sent behind
+// the start of product i + 1, the last one behind that of the next pair's first.
+// The loads ahead stand behind the start of a product, too.
 #include "GradientConverter.h"
 
 using namespace mlir;
@@ -165,10 +166,14 @@ int64_t GradientConverter::getSumSlots() {
 void GradientConverter::addPacked(Value product, const Part &part,
                                   const Target &target) {
   Location loc = accumulate.getLoc();
-  assert(part.row == 0 && "blocks of a kernel without staging are short");
+  Value row = target.row;
+  if (part.row)
+    row = arith::AddIOp::create(
+        builder, loc, row,
+        arith::ConstantIndexOp::create(builder, loc, part.row));
   warp::AddPackedOp::create(builder, loc, product, lookup(accumulate.getView()),
-                            lookup(accumulate.getBatch()), target.head,
-                            target.row, part.column);
+                            lookup(accumulate.getBatch()), target.head, row,
+                            part.column);
 }
 
 void GradientConverter::sendSums(const Part &part, int64_t slot,
@@ -206,7 +211,8 @@ void GradientConverter::endSums(const Target &target) {
 /// can: dO's behind the first part, as all have read that of the pair before,
 /// and Q's, which the product for dK reads meanwhile, behind the second.
 size_t GradientConverter::getSendPart(tile::LoadOp load, size_t last) {
-  if (staging)
+  int64_t rows = cast<RankedTensorType>(load.getTile().getType()).getDimSize(0);
+  if (staging || rows > kPart)
     return last;
   for (Operation *user : ofQueries.getLhs().getUsers()) {
     auto dot = dyn_cast<tile::DotOp>(user);
