@@ -2,9 +2,9 @@
 //
 // Used by chooseSchedule and checkSchedule. In: gradients, on a target with
 // wgmma. Out: the schedule of their main kernel, if there is such a form: two
-// warpgroups of 64 keys each and one that owns dQ and loads (docs/decisions/022);
-// for head dims whose sums are too long for that, one group for dV, one for dK
-// and the third (docs/decisions/025).
+// warpgroups of 64 keys each and one that owns dQ and loads
+// (docs/decisions/022); for head dims whose sums are too long for that, one
+// group for dV, one for dK and the third (docs/decisions/025).
 //
 //===----------------------------------------------------------------------===//
 #include "BackwardSchedule.h"
@@ -25,9 +25,9 @@ constexpr int64_t kKeyRegisters = 216, kReducerRegisters = 72;
 /// The same where there is a score function; the sums then leave 32 columns at
 /// a time.
 constexpr int64_t kScoreKeyRegisters = 224, kNarrowReducerRegisters = 56;
-/// Slots of Q's and dO's rings, and of those of short blocks where sums in order
-/// take no room beside them: with two, loads that the third group starts beside
-/// its products come late.
+/// Slots of Q's and dO's rings, and of those of short blocks where sums in
+/// order take no room beside them: with two, loads that the third group starts
+/// beside its products come late.
 constexpr int64_t kStages = 3, kShortStages = 4;
 /// Slots of dS, of P between groups that share results, and of sums in order on
 /// their way out.
@@ -35,8 +35,8 @@ constexpr int64_t kScoreSlots = 2, kProbSlots = 2, kSumSlots = 2;
 constexpr int64_t kSumBytes = 64 * 64 * 4;
 constexpr int64_t kBarrierBytes = 256;
 constexpr int64_t kSegment = 64;
-/// Of a thread's registers sums of dK and dV take a head dim's number, and where
-/// groups share the results, each of them half of that.
+/// Of a thread's registers sums of dK and dV take a head dim's number, and
+/// where groups share the results, each of them half of that.
 constexpr int64_t kMostColumns = 128, kMostSharedColumns = 256;
 
 /// Bytes of a ring of blocks of queries, whose LSE or D stand beside its rows.
@@ -71,7 +71,7 @@ std::optional<Schedule> chooseByRows(const ScheduleRequest &request,
   // needs of its own does not fit beside the longer ones.
   bool isLong = d <= kSegment && (!request.hasScore || request.isDistance);
   bool isOrdered = request.isDeterministic;
-  int64_t stages = request.stages ? request.stages
+  int64_t stages = request.stages        ? request.stages
                    : isLong || isOrdered ? kStages
                                          : kShortStages;
   Schedule s = roleSchedule(isLong ? 128 : 64, kKeys, stages, target);

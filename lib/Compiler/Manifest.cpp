@@ -149,8 +149,8 @@ void flashc::describeKernels(ModuleOp module, ProgramManifest &program) {
       auto sizes = kernel.getArgAttrOfType<ArrayAttr>(i, "tile.workspace");
       bool isZeroed = bool(kernel.getArgAttr(i, "tile.zeroed"));
       if (!sizes && isZeroed && seen.insert(name).second)
-        program.zeroedGradients.push_back(*llvm::find_if(
-            program.gradients, [&](int64_t capture) {
+        program.zeroedGradients.push_back(
+            *llvm::find_if(program.gradients, [&](int64_t capture) {
               return ProgramManifest::gradientOf(capture) == name.getValue();
             }));
       if (!sizes || !seen.insert(name).second)

@@ -95,8 +95,8 @@ void GradientChecker::capture(size_t which, const std::vector<float> &result,
     if (e % columns == 0) {
       unfusedError = 0;
       for (size_t other = e; other < e + columns; ++other)
-        if (double error = std::fabs(unfused.values[other] -
-                                     reference.values[other]);
+        if (double error =
+                std::fabs(unfused.values[other] - reference.values[other]);
             error > unfusedError) // not where one is NaN
           unfusedError = error;
     }
@@ -135,12 +135,11 @@ reference::checkGradients(const GradientProblem &problem,
     double roundoff = isWide ? 0 : unitRoundoff(capture.element);
     // What is rounded to 16 bits is so by chance, and the more by the largest
     // error of a row.
-    size_t columns = isWide ? 1 : size_t(std::max<int64_t>(
-                                      1, capture.shape.back()));
-    checker.capture(g, result.captures[g], want.captures[g],
-                    unfused.captures[g],
-                    captureRoundoff.empty() ? roundoff : captureRoundoff[g],
-                    columns);
+    size_t columns =
+        isWide ? 1 : size_t(std::max<int64_t>(1, capture.shape.back()));
+    checker.capture(
+        g, result.captures[g], want.captures[g], unfused.captures[g],
+        captureRoundoff.empty() ? roundoff : captureRoundoff[g], columns);
   }
   return report;
 }

@@ -59,8 +59,8 @@ double reference::unitRoundoff(Element element) {
 }
 
 HostTensor Capture::tensor() const {
-  HostTensor out = HostTensor::dense(element, {1, 1, 1, int64_t(data.size())},
-                                     Layout::BHSD);
+  HostTensor out =
+      HostTensor::dense(element, {1, 1, 1, int64_t(data.size())}, Layout::BHSD);
   for (size_t e = 0; e < data.size(); ++e)
     out.set(0, 0, 0, int64_t(e), data[e]);
   return out;

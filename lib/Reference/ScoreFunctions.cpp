@@ -50,9 +50,8 @@ Recipe additive(Capture capture, std::string indices,
                 std::function<int64_t(int64_t, int64_t, int64_t, int64_t)> at) {
   Recipe recipe;
   bool isWide = capture.element == Element::F32;
-  recipe.body =
-      fmt::format("%{} = tensor.extract %c0[{}] : {}\n", isWide ? "x" : "narrow",
-                  indices, typeOf(capture));
+  recipe.body = fmt::format("%{} = tensor.extract %c0[{}] : {}\n",
+                            isWide ? "x" : "narrow", indices, typeOf(capture));
   if (!isWide)
     recipe.body += fmt::format("%x = arith.extf %narrow : {} to f32\n",
                                elementName(capture.element).str());
@@ -255,8 +254,7 @@ void reference::addScoreFunction(AttentionProblem &p, ScoreKind kind,
 
 void reference::addNarrowBias(AttentionProblem &p, Random &random) {
   int64_t heads = p.heads(), sq = p.sq(), sk = p.sk();
-  Capture bias =
-      drawCapture("bias", {heads, sq, sk}, random, 0, 1, p.dtype());
+  Capture bias = drawCapture("bias", {heads, sq, sk}, random, 0, 1, p.dtype());
   use(p,
       additive(std::move(bias), "%h, %i, %j",
                [=](int64_t, int64_t h, int64_t i, int64_t j) {

@@ -312,8 +312,8 @@ llvm::Error Module::launch(const PackedArguments &packed, StreamHandle stream,
   Result result = 0;
   if (waits && driver.launchKernelEx) {
     LaunchAttribute overlap{kOverlapLaunch, 0, /*value=*/1};
-    LaunchConfig config{{grid, 1, 1}, {packed.threads, 1, 1}, sharedBytes,
-                        stream,       &overlap,               1};
+    LaunchConfig config{
+        {grid, 1, 1}, {packed.threads, 1, 1}, sharedBytes, stream, &overlap, 1};
     result = driver.launchKernelEx(&config, function, params.data(), nullptr);
   } else {
     result = driver.launchKernel(function, grid, 1, 1, packed.threads, 1, 1,

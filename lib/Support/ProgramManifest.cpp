@@ -268,8 +268,7 @@ static bool fromJSON(const json::Value &value, ProgramKernel &out,
   json::ObjectMapper map(value, path);
   if (!map || !map.map("name", out.name) ||
       !map.map("arguments", out.arguments) || !map.map("warps", out.warps) ||
-      !map.map("shared_bytes", out.sharedBytes) ||
-      !map.map("waits", out.waits))
+      !map.map("shared_bytes", out.sharedBytes) || !map.map("waits", out.waits))
     return false;
   const json::Value *grid = value.getAsObject()->get("grid");
   if (!grid) {
@@ -317,8 +316,8 @@ static bool fromJSON(const json::Value &value, ProgramManifest &m,
       !map.map("captures", m.captures) ||
       !map.map("capture_types", m.captureTypes) ||
       !map.map("gradients", m.gradients) ||
-      !map.map("zeroed_gradients", m.zeroedGradients) || !map.map("dlse", m.lseGradient) ||
-      !map.map("kv_lengths", m.kvLengths) ||
+      !map.map("zeroed_gradients", m.zeroedGradients) ||
+      !map.map("dlse", m.lseGradient) || !map.map("kv_lengths", m.kvLengths) ||
       !map.map("deterministic", m.deterministic) ||
       !map.map("head_dim", m.headDim) ||
       !map.map("value_head_dim", m.valueHeadDim) ||

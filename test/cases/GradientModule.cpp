@@ -7,9 +7,9 @@
 
 #include <cmath>
 #include <cstring>
-#include <limits>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <limits>
 
 using namespace flashc;
 using namespace flashc::test;
@@ -93,8 +93,7 @@ static std::string roleSchedule(Dims dims, bool hasScore = false,
                                 bool isDistance = false,
                                 bool isOrdered = false) {
   bool isNarrow = hasScore && !dims.areShared();
-  bool isLong =
-      !dims.areShared() && dims.qk <= 64 && (!hasScore || isDistance);
+  bool isLong = !dims.areShared() && dims.qk <= 64 && (!hasScore || isDistance);
   bool isWide = dims.areShared() && dims.qk + dims.v > 384;
   return fmt::format(
       "#tile.schedule<q = {}, kv = {}, stages = {}, warps = 8, q_in_registers "
@@ -158,8 +157,8 @@ std::vector<GradientCase> test::roleCases() {
 }
 
 namespace {
-/// Kernels with roles of one pair of head dims and type: score functions, key lengths,
-/// and sums in order.
+/// Kernels with roles of one pair of head dims and type: score functions, key
+/// lengths, and sums in order.
 class RoleVariants {
 public:
   RoleVariants(Dims dims, Element element, Random &random)
@@ -281,8 +280,8 @@ std::vector<GradientCase> test::roleNumericalCases() {
     const AttentionProblem &p = test.problem.forward;
     Dims dims(p.headDim(), p.valueHeadDim());
     bool areDims = dims.qk % 16 == 0 && dims.v % 16 == 0;
-    if (!areDims || p.dtype() == Element::F32 || p.score || !p.kvLengths.empty() ||
-        test.problem.deterministic)
+    if (!areDims || p.dtype() == Element::F32 || p.score ||
+        !p.kvLengths.empty() || test.problem.deterministic)
       continue;
     test.name = "roles: " + test.name;
     test.sameAs.clear(); // what is computed again has its own rounding

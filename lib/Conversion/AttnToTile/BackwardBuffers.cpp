@@ -117,8 +117,8 @@ void BufferList::addDirect(int64_t capture, bool isZeroed) {
                  {"1", "1", "1"}, {kZeroed});
   Buffer &gradient = list.find(gradientOf(capture))->second;
   if (isZeroed)
-    gradient.attributes = b.getDictionaryAttr(
-        b.getNamedAttr(kZeroed, b.getUnitAttr()));
+    gradient.attributes =
+        b.getDictionaryAttr(b.getNamedAttr(kZeroed, b.getUnitAttr()));
 }
 
 void BufferList::addSums(int64_t capture, bool forEachHead,

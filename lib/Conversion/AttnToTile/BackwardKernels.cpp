@@ -319,9 +319,9 @@ void BackwardBuilder::buildMain() {
     store("dv", k.cast(results[1], k.element));
     store("dk", k.cast(k.scaled(results[0]), k.element));
     // NaN and infinity of dO and V are in dP, and so in dK.
-    Value rows = tile::ReduceOp::create(
-        k.b, tile::ReduceKind::Add, results[0],
-        tile::buildSplat(k.b, {k.kv}, 0.0f), /*deferred=*/false);
+    Value rows = tile::ReduceOp::create(k.b, tile::ReduceKind::Add, results[0],
+                                        tile::buildSplat(k.b, {k.kv}, 0.0f),
+                                        /*deferred=*/false);
     store("dk_rows", rows);
     if (buffers.has(BufferList::kRedo))
       buildRedoFlag(k, keys, rows);

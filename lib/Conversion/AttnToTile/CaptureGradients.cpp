@@ -185,17 +185,18 @@ void buildDirectStore(BackwardKernel &k, const CaptureForm &form,
 }
 
 void buildRedoFlag(BackwardKernel &k, const KeyBlock &keys, Value rows) {
-  buildScatter(k, tile::ScatterKind::Set, rows, keys.firstKey,
-               /*exclusive=*/false, /*ordered=*/false, k.view(BufferList::kRedo),
-               [&](ValueRange x) -> SmallVector<Value> {
-                 Value least = tile::buildF32(
-                     k.b, std::numeric_limits<float>::infinity());
-                 Value isBad = arith::CmpFOp::create(
-                     k.b, arith::CmpFPredicate::UGE,
-                     math::AbsFOp::create(k.b, x[0]), least);
-                 Value zero = k.index(0);
-                 return {isBad, tile::buildF32(k.b, 1.0f), zero, zero, zero};
-               });
+  buildScatter(
+      k, tile::ScatterKind::Set, rows, keys.firstKey,
+      /*exclusive=*/false, /*ordered=*/false, k.view(BufferList::kRedo),
+      [&](ValueRange x) -> SmallVector<Value> {
+        Value least =
+            tile::buildF32(k.b, std::numeric_limits<float>::infinity());
+        Value isBad =
+            arith::CmpFOp::create(k.b, arith::CmpFPredicate::UGE,
+                                  math::AbsFOp::create(k.b, x[0]), least);
+        Value zero = k.index(0);
+        return {isBad, tile::buildF32(k.b, 1.0f), zero, zero, zero};
+      });
 }
 
 namespace {
@@ -305,9 +306,8 @@ Value Gatherer::buildIsDone() {
   Value zero = k.index(0);
   Value redo = memref::LoadOp::create(k.b, k.view(BufferList::kRedo),
                                       ValueRange{zero, zero, zero});
-  Value isFinite =
-      arith::CmpFOp::create(k.b, arith::CmpFPredicate::OEQ, redo,
-                            tile::buildF32(k.b, 0.0f));
+  Value isFinite = arith::CmpFOp::create(k.b, arith::CmpFPredicate::OEQ, redo,
+                                         tile::buildF32(k.b, 0.0f));
   return arith::AndIOp::create(k.b, isFinite, buildIsExact(k, form));
 }
 
@@ -316,8 +316,8 @@ void Gatherer::build() {
   Value keyBlocks = k.blocksOf(k.dim(capture, form.keyDim), k.kv);
   Range rows = owned(k.block, rowBlocks, k.blocksOf(k.sq, k.q));
   if (isWrittenBeside(k, form))
-    keyBlocks = arith::SelectOp::create(k.b, buildIsDone(), k.index(0),
-                                        keyBlocks);
+    keyBlocks =
+        arith::SelectOp::create(k.b, buildIsDone(), k.index(0), keyBlocks);
   auto each = [&](Range range, function_ref<void(Value)> body) {
     k.loop(range.lo, range.hi, {}, [&](Value i, ValueRange) {
       body(i);

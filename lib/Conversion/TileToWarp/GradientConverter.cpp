@@ -87,9 +87,9 @@ void GradientConverter::findWeights() {
 
 void GradientConverter::beginRole(warp::RoleKind kind, int64_t registers,
                                   std::optional<int64_t> group) {
-  auto role = warp::RoleOp::create(
-      builder, kernel.getLoc(), kind, registers,
-      group ? builder.getI64IntegerAttr(*group) : IntegerAttr());
+  auto role = warp::RoleOp::create(builder, kernel.getLoc(), kind, registers,
+                                   group ? builder.getI64IntegerAttr(*group)
+                                         : IntegerAttr());
   builder.createBlock(&role.getBody());
 }
 
@@ -166,7 +166,8 @@ void GradientConverter::createRings() {
   for (auto load : kernel.getBody().getOps<tile::LoadOp>()) {
     if (!isStreamed(load) || carriedOn.contains(load))
       continue;
-    Value ring = createRing(load.getLoc(), typeOf(load), /*depth=*/1, getParts());
+    Value ring =
+        createRing(load.getLoc(), typeOf(load), /*depth=*/1, getParts());
     rings[load] = ring;
     (load.getTile() == ofQueries.getRhs() ? keyRing : valueRing) = ring;
   }
@@ -190,9 +191,9 @@ void GradientConverter::createRings() {
                          cast<RankedTensorType>(ofQueries.getLhs().getType()),
                          kScoreSlots, getParts());
   if (isShared()) {
-    weightRing = createRing(weights.getLoc(),
-                            cast<RankedTensorType>(weights.getType()),
-                            kProbSlots, /*parts=*/1);
+    weightRing =
+        createRing(weights.getLoc(), cast<RankedTensorType>(weights.getType()),
+                   kProbSlots, /*parts=*/1);
     return;
   }
   // A turn's end waits for a group of copies at no cost, but for additions from
@@ -218,8 +219,7 @@ LogicalResult GradientConverter::consume(std::optional<int64_t> group) {
 }
 
 LogicalResult GradientConverter::convertOp(Operation *op) {
-  bool makesWeights =
-      groupNow && llvm::is_contained(op->getResults(), weights);
+  bool makesWeights = groupNow && llvm::is_contained(op->getResults(), weights);
   if (makesWeights && *groupNow == kKeyGroup) {
     receiveWeights();
     return success();

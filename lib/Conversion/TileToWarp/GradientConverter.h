@@ -9,8 +9,8 @@ namespace flashc {
 
 /// Two roles (docs/decisions/022). The consumer is what dK and dV need of the
 /// kernel: each load becomes a receive, and dS goes to a ring that the other
-/// role reads. The reducer multiplies dS^T K and adds it up in memory; its first
-/// thread sends what the consumer receives, some iterations ahead.
+/// role reads. The reducer multiplies dS^T K and adds it up in memory; its
+/// first thread sends what the consumer receives, some iterations ahead.
 ///
 /// Where groups share the results (docs/decisions/025), there is a consumer for
 /// each: what dV needs, and what dK does. The latter receives the probabilities

@@ -57,8 +57,7 @@ void GradientConverter::needValue(Value value) {
     return; // received
   auto argument = dyn_cast<BlockArgument>(value);
   if (auto result = value.getDefiningOp<scf::ForOp>())
-    argument =
-        result.getRegionIterArg(cast<OpResult>(value).getResultNumber());
+    argument = result.getRegionIterArg(cast<OpResult>(value).getResultNumber());
   if (!argument)
     return needOp(value.getDefiningOp());
   auto around = dyn_cast<scf::ForOp>(argument.getOwner()->getParentOp());
@@ -72,8 +71,8 @@ void GradientConverter::needValue(Value value) {
 }
 
 /// Whether the group reads a streamed block only in the pair that carries it
-/// on: then it is received there, as a wait for it in the pair before would hold
-/// up what that gives back.
+/// on: then it is received there, as a wait for it in the pair before would
+/// hold up what that gives back.
 bool GradientConverter::isLate(tile::LoadOp load) {
   return groupNow && isStreamed(load) &&
          llvm::none_of(load->getUsers(), [&](Operation *user) {

@@ -2,10 +2,10 @@
 // convert-tile-to-warp: the reducer.
 //
 // In an iteration it multiplies dS^T K in parts of 64 rows, whose elements it
-// adds as they come. Where sums are in order (and there is room for that), parts
-// are on their way out while the next part's product runs: part i is sent behind
-// the start of product i + 1, the last one behind that of the next pair's first.
-// The loads ahead stand behind the start of a product, too.
+// adds as they come. Where sums are in order (and there is room for that),
+// parts are on their way out while the next part's product runs: part i is sent
+// behind the start of product i + 1, the last one behind that of the next
+// pair's first. The loads ahead stand behind the start of a product, too.
 #include "GradientConverter.h"
 
 using namespace mlir;
@@ -206,10 +206,11 @@ void GradientConverter::endSums(const Target &target) {
                             target.row, lookup(blockNumber));
 }
 
-/// The part behind whose start a load's slot is free. Where parts are added from
-/// registers, that may wait for memory, and loads stand as far in front as they
-/// can: dO's behind the first part, as all have read that of the pair before,
-/// and Q's, which the product for dK reads meanwhile, behind the second.
+/// The part behind whose start a load's slot is free. Where parts are added
+/// from registers, that may wait for memory, and loads stand as far in front as
+/// they can: dO's behind the first part, as all have read that of the pair
+/// before, and Q's, which the product for dK reads meanwhile, behind the
+/// second.
 size_t GradientConverter::getSendPart(tile::LoadOp load, size_t last) {
   int64_t rows = cast<RankedTensorType>(load.getTile().getType()).getDimSize(0);
   if (staging || rows > kPart)

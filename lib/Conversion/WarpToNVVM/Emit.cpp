@@ -40,8 +40,8 @@ Value KernelEmitter::stagedStep(Value first, int64_t column,
   if (step)
     address = arith::XOrIOp::create(b, address, i32(step * 16));
   if (segment)
-    address = arith::AddIOp::create(
-        b, address, i32(segment * buffer.getPartRows() * 128));
+    address = arith::AddIOp::create(b, address,
+                                    i32(segment * buffer.getPartRows() * 128));
   return address;
 }
 
@@ -49,8 +49,8 @@ Value KernelEmitter::stagedStep(Value first, int64_t column,
 void KernelEmitter::loadStaged(warp::LoadOp op) {
   auto buffer = cast<warp::BufferType>(op.getBuffer().getType());
   auto fragment = cast<warp::FragmentType>(op.getFragment().getType());
-  Value first = arith::AddIOp::create(b, partAddress(op.getBuffer()),
-                                      stagedLane());
+  Value first =
+      arith::AddIOp::create(b, partAddress(op.getBuffer()), stagedLane());
   Registers out;
   Type i32Type = b.getI32Type();
   for (int64_t column = 0; column < fragment.getShape()[1]; column += 16)

@@ -25,12 +25,12 @@ namespace flashc {
 /// What the instruction set of the target offers.
 struct MachineFeatures {
   std::string arch;
-  bool hasCpAsync = true; // sm_80 on
-  bool hasMmaK16 = true;  // sm_80 on
-  bool hasBF16 = true;    // sm_80 on
+  bool hasCpAsync = true;          // sm_80 on
+  bool hasMmaK16 = true;           // sm_80 on
+  bool hasBF16 = true;             // sm_80 on
   bool hasDependentLaunch = false; // sm_90 on
-  int64_t alignment = 0;  // bytes that bases and strides of views are multiples
-                          // of; 0: what the head dims allow (at most 16)
+  int64_t alignment = 0; // bytes that bases and strides of views are multiples
+                         // of; 0: what the head dims allow (at most 16)
 };
 
 /// A global view: element address = ptr + sum(index * stride). Sizes are i32,
@@ -402,7 +402,7 @@ private:
   /// one whose role this is, if each has its own.
   Value group;
   std::optional<int64_t> roleGroup;
-  Value tileCount;      // tiles that this block had before
+  Value tileCount; // tiles that this block had before
   bool isProducer = true;
   bool isReducer = false;
   bool isAlone = false; // a role of one warpgroup

@@ -90,8 +90,7 @@ void KernelEmitter::emitAddPacked(warp::AddPackedOp op) {
                             arith::MulIOp::create(b, warpId, i32(kWarpRows)));
   int64_t columns = view.type.getDimSize(3);
   Value all = arith::AddIOp::create(
-      b,
-      arith::MulIOp::create(b, toI32(scalar(op.getBatch())), view.sizes[1]),
+      b, arith::MulIOp::create(b, toI32(scalar(op.getBatch())), view.sizes[1]),
       toI32(scalar(op.getHead())));
   Value row = arith::AddIOp::create(
       b, arith::MulIOp::create(b, wide(all), wide(view.sizes[2])), wide(rows));

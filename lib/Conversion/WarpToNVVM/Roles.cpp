@@ -22,8 +22,7 @@ static std::pair<int64_t, int64_t> countArrivals(warp::RingOp ring) {
     auto role = user->getParentOfType<warp::RoleOp>();
     if (isa<warp::AcquireOp>(user))
       full = warpsAt(role, ring);
-    if (isa<warp::ReceiveOp, warp::SkipOp>(user) &&
-        readers.insert(role).second)
+    if (isa<warp::ReceiveOp, warp::SkipOp>(user) && readers.insert(role).second)
       empty += warpsAt(role, ring);
   }
   auto kernel = ring->getParentOfType<warp::KernelOp>();
@@ -60,7 +59,8 @@ void KernelEmitter::initBarriers() {
 /// What the lowering relies on, and passes before it see to.
 static LogicalResult checkRoles(warp::KernelOp kernel, warp::RoleOp producer,
                                 ArrayRef<warp::RoleOp> consumers) {
-  bool areOfGroups = !consumers.empty() && warp::RoleOp(consumers.front()).getGroup().has_value();
+  bool areOfGroups = !consumers.empty() &&
+                     warp::RoleOp(consumers.front()).getGroup().has_value();
   if (!producer || consumers.empty() ||
       (areOfGroups && consumers.size() != *kernel.getGroups()))
     return kernel.emitOpError(

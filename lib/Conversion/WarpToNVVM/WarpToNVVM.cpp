@@ -169,8 +169,8 @@ LogicalResult KernelEmitter::emit() {
 }
 
 // Kernels with a grid of their own run one behind the other, and each may be
-// started while the blocks of the one before are at their ends. It lets the next
-// one do so once all of its own blocks run, and waits for all that the one
+// started while the blocks of the one before are at their ends. It lets the
+// next one do so once all of its own blocks run, and waits for all that the one
 // before has written; launched otherwise, for nothing.
 void KernelEmitter::awaitKernelBefore() {
   if (!features.hasDependentLaunch || !kernel.getGrid())
@@ -235,8 +235,9 @@ LogicalResult KernelEmitter::emitOp(Operation *op) {
         return done([&] { emitBeginSums(op); });
       })
       .Case([&](warp::EndSumsOp op) { return done([&] { emitEndSums(op); }); })
-      .Case(
-          [&](warp::AddPackedOp op) { return done([&] { emitAddPacked(op); }); })
+      .Case([&](warp::AddPackedOp op) {
+        return done([&] { emitAddPacked(op); });
+      })
       .Case([&](warp::ReclaimOp op) { return done([&] { emitReclaim(op); }); })
       .Case([&](warp::ReleaseOp op) { return done([&] { emitRelease(op); }); })
       .Case([&](warp::AdvanceOp op) { return done([&] { emitAdvance(op); }); })

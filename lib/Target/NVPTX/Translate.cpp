@@ -48,8 +48,8 @@ createMachine(const TargetInfo &target) {
     return createStringError(message);
   TargetOptions options;
   return std::unique_ptr<TargetMachine>(backend->createTargetMachine(
-      triple, target.arch, getPtxFeature(target), options, Reloc::PIC_, std::nullopt,
-      CodeGenOptLevel::Aggressive));
+      triple, target.arch, getPtxFeature(target), options, Reloc::PIC_,
+      std::nullopt, CodeGenOptLevel::Aggressive));
 }
 
 // The code is straight-line and unrolled as its schedule says: a few scalar

@@ -3,7 +3,7 @@
 // RUN: flashc --backward --deterministic --head-dim=128 --mask=causal --arch=sm_90a --emit=warp | FileCheck %s --check-prefix=WIDE
 //
 // The main kernel of a backward whose warps have roles. The reducer sends ahead, under conditions, multiplies dS^T K in two parts and
-// adds each up while the next runs; the consumer does the rest and writes dS to a ring.
+// adds each up; the consumer does the rest and writes dS to a ring.
 
 // CHECK-LABEL: warp.kernel @attention_backward_delta(
 // CHECK-COUNT-2: warp.store_rows
@@ -13,10 +13,10 @@
 // CHECK-SAME:    groups = 2 : i64
 // CHECK:         %[[KR:.+]] = warp.ring {{.+}} : !warp.ring<128x64xf16, 64, depth = 1, parts = 2>
 // CHECK:         %[[VR:.+]] = warp.ring {{.+}} : !warp.ring<128x64xf16, 64, depth = 1, parts = 2>
-// CHECK:         %[[DOR:.+]] = warp.ring {{.+}} : !warp.ring<128x64xf16, 64, depth = 2, values = 128>
+// CHECK:         %[[DOR:.+]] = warp.ring {{.+}} : !warp.ring<128x64xf16, 64, depth = 3, values = 128>
 // CHECK:         %[[QR:.+]] = warp.ring {{.+}} : !warp.ring<128x64xf16, 64, depth = 3, values = 128>
 // CHECK:         %[[DSR:.+]] = warp.ring {{.+}} : !warp.ring<128x128xf16, 64, depth = 2, parts = 2>
-// CHECK:         %[[ROOM:.+]] = warp.staging {{.+}} : !warp.staging<64x64xf32, depth = 2>
+// CHECK-NOT:     warp.staging
 // CHECK:         warp.role reducer registers(72)
 // CHECK:           warp.send {{.+}} to %[[KR]]
 // CHECK:           warp.send {{.+}} values({{.+}}) to %[[QR]]
@@ -29,25 +29,15 @@
 // CHECK-NEXT:        %[[HEAD:.+]] = arith.addi
 // CHECK-NEXT:        %[[DS:.+]] = warp.receive %[[DSR]]
 // CHECK:             %[[D0:.+]] = warp.wgmma %[[DS]], %[[K]] transpose_a depth(128) origin([0, 0])
-// CHECK:             %[[ROW1:.+]] = arith.muli {{.+}}, %c128
-// CHECK-NEXT:        %[[HEAD1:.+]] = arith.addi
-// CHECK-NEXT:        scf.if
-// CHECK-NEXT:          %[[PART1:.+]] = arith.addi %[[ROW1]], %c64
-// CHECK-NEXT:          warp.send_sums %[[ROOM]] slot(1) to %{{.+}}[%{{.+}}, %[[HEAD1]], %[[PART1]]]
-// CHECK:             %[[D0S:.+]] = warp.settle %[[D0]] pending(0)
-// CHECK:             warp.stage_sums %[[D0S]] to %[[ROOM]] slot(0)
-// CHECK:             %[[D1:.+]] = warp.wgmma %[[DS]], %[[K]] transpose_a depth(128) origin([64, 0])
-// CHECK:             warp.send_sums %[[ROOM]] slot(0) to %{{.+}}[%{{.+}}, %[[HEAD]], %[[ROW]]]
+// CHECK-NEXT:        %[[D0S:.+]] = warp.settle %[[D0]] pending(0)
+// CHECK-NEXT:        warp.add_packed %[[D0S]] to %{{.+}}[%{{.+}}, %[[HEAD]], %[[ROW]]] first(0)
+// CHECK-NEXT:        %[[D1:.+]] = warp.wgmma %[[DS]], %[[K]] transpose_a depth(128) origin([64, 0])
 // CHECK:             scf.if
 // CHECK:               warp.send {{.+}} to %[[DOR]]
-// CHECK:             warp.settle %[[D1]] pending(0)
+// CHECK:             %[[ROW1:.+]] = arith.addi %[[ROW]], %c64
+// CHECK:             %[[D1S:.+]] = warp.settle %[[D1]] pending(0)
 // CHECK-NEXT:        warp.release %[[DS]]
-// CHECK:             warp.stage_sums {{.+}} slot(1)
-// CHECK:           %[[ROW2:.+]] = arith.muli {{.+}}, %c128
-// CHECK-NEXT:      %[[HEAD2:.+]] = arith.addi
-// CHECK-NEXT:      scf.if
-// CHECK-NEXT:        %[[PART2:.+]] = arith.addi %[[ROW2]], %c64
-// CHECK-NEXT:        warp.send_sums %[[ROOM]] slot(1) to %{{.+}}[%{{.+}}, %[[HEAD2]], %[[PART2]]]
+// CHECK-NEXT:        warp.add_packed %[[D1S]] to %{{.+}}[%{{.+}}, %[[HEAD]], %[[ROW1]]] first(0)
 // CHECK:         warp.role consumer registers(216)
 // CHECK:           scf.for {{.+}} iter_args(
 // CHECK:             math.exp2

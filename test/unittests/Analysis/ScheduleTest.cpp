@@ -238,12 +238,13 @@ TEST_CASE("gradients by warps with roles: what has that form") {
   CHECK(has([](ScheduleRequest &r) { r.isConvex = false; }));
   CHECK_FALSE(has([](ScheduleRequest &r) { r.alignment = 8; }));
   CHECK_FALSE(has([](ScheduleRequest &r) { r.valueHeadDim = 36; }));
-  // Groups share the results of 64 keys where a thread has no registers for both
-  // sums, and where these differ.
-  for (auto [d, dv, stages] : {std::tuple<int64_t, int64_t, int64_t>{256, 256, 2},
-                               {192, 128, 3},
-                               {144, 144, 3},
-                               {64, 32, 3}}) {
+  // Groups share the results of 64 keys where a thread has no registers for
+  // both sums, and where these differ.
+  for (auto [d, dv, stages] :
+       {std::tuple<int64_t, int64_t, int64_t>{256, 256, 2},
+        {192, 128, 3},
+        {144, 144, 3},
+        {64, 32, 3}}) {
     INFO(d << "/" << dv);
     ScheduleRequest r = request(d, dv);
     r.isBackward = true;

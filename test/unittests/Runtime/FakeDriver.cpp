@@ -171,7 +171,8 @@ std::shared_ptr<cuda::Driver> test::fakeDriver() {
                               std::to_string(threads) + " " +
                               std::to_string(shared));
   };
-  d->launchKernelEx = [](const cuda::LaunchConfig *config, void *, void **, void **) {
+  d->launchKernelEx = [](const cuda::LaunchConfig *config, void *, void **,
+                         void **) {
     return seen.callInContext("overlap " + std::to_string(config->grid[0]) +
                               " " + std::to_string(config->block[0]) + " " +
                               std::to_string(config->sharedBytes) + " " +

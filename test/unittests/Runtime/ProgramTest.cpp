@@ -102,8 +102,9 @@ TEST_CASE("program: a kernel that waits itself may overlap the one before") {
     return calls;
   };
   // The first waits for whatever the stream had before.
-  CHECK(launches(arrays()) ==
-        std::vector<std::string>{"launch 16 128 1024", "overlap 8 256 0 1 6 1"});
+  CHECK(
+      launches(arrays()) ==
+      std::vector<std::string>{"launch 16 128 1024", "overlap 8 256 0 1 6 1"});
   image.manifest.kernels[1].waits = false;
   CHECK(launches(arrays()) ==
         std::vector<std::string>{"launch 16 128 1024", "launch 8 256 0"});

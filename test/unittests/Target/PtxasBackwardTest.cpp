@@ -42,7 +42,8 @@ constexpr int64_t kFewBytes = 96;
 /// it has few registers, so that several blocks of it wait for memory together.
 /// Head dim 112 has most.
 constexpr int64_t kSecondWayBytes = 192;
-/// With longer rows two blocks are side by side, and a thread has all registers.
+/// With longer rows two blocks are side by side, and a thread has all
+/// registers.
 constexpr int64_t kLongSecondWayBytes = 960;
 
 int64_t mostBytes(const Cell &cell, llvm::StringRef kernel) {
@@ -117,7 +118,9 @@ TEST_CASE("ptxas takes the backward's kernels without spills") {
                          /*heads=*/*dtype == 'f' ? 0 : 21});
   // Where groups share the results.
   for (auto [dim, valueDim] : {std::pair<int64_t, int64_t>{256, 256},
-                               {192, 128}, {160, 160}, {224, 224}})
+                               {192, 128},
+                               {160, 160},
+                               {224, 224}})
     for (const char *mask : {"none", "causal", "window(100,50)"})
       for (const char *dtype : {"f16", "bf16"})
         cells.push_back({dtype, mask, dim, false, "sm_90a", /*heads=*/0,

@@ -10,7 +10,7 @@ using namespace flashc::tile;
 
 namespace {
 constexpr StringLiteral kOutputAttr = "tile.output";
-constexpr int64_t kStep = 16; // rows and columns of one tensor core step
+constexpr int64_t kStep = 16;      // rows and columns of one tensor core step
 constexpr int64_t kGroupRows = 64; // of a warpgroup
 constexpr int64_t kMaxStages = 64, kMaxWarps = 32; // a block has 1024 threads
 

@@ -83,9 +83,8 @@ void PairOverlapper::cloneFor(ValueRange values, IRMapping &mapping) {
 void PairOverlapper::cloneScatters(IRMapping &mapping) {
   for (ScatterOp scatter : parts.scatters) {
     llvm::SetVector<Value> needed;
-    scatter->walk([&](Operation *inner) {
-      needed.insert_range(inner->getOperands());
-    });
+    scatter->walk(
+        [&](Operation *inner) { needed.insert_range(inner->getOperands()); });
     cloneFor(needed.getArrayRef(), mapping);
     b.clone(*scatter, mapping);
   }
@@ -135,9 +134,10 @@ void PairOverlapper::mapNext(IRMapping &mapping, IRMapping &next) {
 /// What the loop yields: what it did, and what is ready of the next pair.
 SmallVector<Value> PairOverlapper::getNext(IRMapping &mapping,
                                            ArrayRef<Value> ahead) {
-  SmallVector<Value> results = llvm::map_to_vector(
-      parts.loop.getYieldedValues(),
-      [&](Value value) { return mapping.lookupOrDefault(value); });
+  SmallVector<Value> results =
+      llvm::map_to_vector(parts.loop.getYieldedValues(), [&](Value value) {
+        return mapping.lookupOrDefault(value);
+      });
   llvm::append_range(results, ahead);
   return results;
 }
@@ -234,10 +234,9 @@ SmallVector<Value> PairOverlapper::buildByResults(ValueRange carried) {
 
 /// What groups that share the results start of a pair in the one before.
 SmallVector<Value> PairOverlapper::startByResults(IRMapping &mapping) {
-  for (Operation *op :
-       std::initializer_list<Operation *>{parts.query, parts.lse, parts.scores,
-                                          parts.outputGradient, parts.delta,
-                                          parts.gradient})
+  for (Operation *op : std::initializer_list<Operation *>{
+           parts.query, parts.lse, parts.scores, parts.outputGradient,
+           parts.delta, parts.gradient})
     cloneWith(op, mapping);
   return {mapping.lookup(parts.query.getTile()),
           mapping.lookup(parts.scores.getResult()),

@@ -122,10 +122,10 @@ static LogicalResult verifyRegisters(RoleOp consumer, KernelOp kernel) {
   if (asked <= pool)
     return success();
   return consumer.emitOpError("and the ")
-         << (consumer.getGroup()
-                 ? StringRef("roles beside it")
-                 : stringifyRoleKind(loading.getKind()))
-         << " ask for " << sum << " = " << asked << " registers, but a block of " << groups + 1
+         << (consumer.getGroup() ? StringRef("roles beside it")
+                                 : stringifyRoleKind(loading.getKind()))
+         << " ask for " << sum << " = " << asked
+         << " registers, but a block of " << groups + 1
          << " warpgroups is launched with " << groups + 1 << " * " << launch
          << " = " << pool << "; lower one of them";
 }
@@ -468,8 +468,9 @@ LogicalResult AddPackedOp::verify() {
               first + fragment.getShape()[1] <= view.getDimSize(3);
   if (fits)
     return verifyInRole(*this, RoleKind::Reducer);
-  return emitOpError("adds 64 rows of f32 to whole groups of 8 columns, but the "
-                     "fragment is ")
+  return emitOpError(
+             "adds 64 rows of f32 to whole groups of 8 columns, but the "
+             "fragment is ")
          << fragment << ", the view " << view << " and the first column "
          << first << "; choose columns that are there";
 }

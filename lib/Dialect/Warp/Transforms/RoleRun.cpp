@@ -259,9 +259,8 @@ std::string RoleRun::describeWait(const Agent &agent) const {
       "for slot " + std::to_string(use % rings[next.number].depth);
   if (isReader)
     return slot + " to be filled";
-  int64_t part = next.kind == Kind::Acquire
-                     ? getPart(agent, rings[next.number])
-                     : agent.part;
+  int64_t part = next.kind == Kind::Acquire ? getPart(agent, rings[next.number])
+                                            : agent.part;
   return slot + " to be released by " +
          getName(*getReaderOf(next.number, use, part));
 }

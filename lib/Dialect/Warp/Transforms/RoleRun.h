@@ -40,7 +40,7 @@ private:
     int64_t releases = 0;
     int64_t product = -1; // the last one that reads it
     mlir::Operation *receive = nullptr, *release = nullptr, *writer = nullptr;
-    bool isAcquired = false; // to be written, and not to be read
+    bool isAcquired = false;  // to be written, and not to be read
     bool isReclaimed = false; // and not to be handed over
   };
   struct Agent {
@@ -92,7 +92,8 @@ private:
   mlir::LogicalResult checkHeld(Agent &agent, mlir::Operation *op,
                                 int64_t buffer, llvm::StringRef what);
   mlir::LogicalResult checkSlotsAtEnd();
-  Outcome failTaken(mlir::Operation *op, const Slot &slot, llvm::StringRef text);
+  Outcome failTaken(mlir::Operation *op, const Slot &slot,
+                    llvm::StringRef text);
   size_t getSlot(int64_t ring, int64_t use) const;
   /// Who has yet to release what the part's slot holds, or null.
   const Agent *getReaderOf(int64_t ring, int64_t use, int64_t part) const;
