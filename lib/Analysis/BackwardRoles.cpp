@@ -29,8 +29,8 @@ constexpr int64_t kScoreKeyRegisters = 224, kNarrowReducerRegisters = 56;
 /// order take no room beside them: with two, loads that the third group starts
 /// beside its products come late.
 constexpr int64_t kStages = 3, kShortStages = 4;
-/// Slots of dS, of P between groups that share results, and of sums in order on
-/// their way out.
+/// Slots of dS, of P between groups that share results, and of sums that leave
+/// through shared memory.
 constexpr int64_t kScoreSlots = 2, kProbSlots = 2, kSumSlots = 2;
 constexpr int64_t kSumBytes = 64 * 64 * 4;
 constexpr int64_t kBarrierBytes = 256;
@@ -70,10 +70,12 @@ std::optional<Schedule> chooseByRows(const ScheduleRequest &request,
   // A pair's tiles take what the sums of dK and dV leave. What a score function
   // needs of its own does not fit beside the longer ones.
   bool isLong = d <= kSegment && (!request.hasScore || request.isDistance);
-  bool isOrdered = request.isDeterministic;
-  int64_t stages = request.stages        ? request.stages
-                   : isLong || isOrdered ? kStages
-                                         : kShortStages;
+  // Sums in order wait for copies out of shared memory, and beside a score
+  // function the third group has no registers to add those of long blocks.
+  bool isStaged = request.isDeterministic || (isLong && request.hasScore);
+  int64_t stages = request.stages       ? request.stages
+                   : isLong || isStaged ? kStages
+                                        : kShortStages;
   Schedule s = roleSchedule(isLong ? 128 : 64, kKeys, stages, target);
   if (request.hasScore) {
     s.roles->producerRegisters = kNarrowReducerRegisters;
@@ -81,10 +83,10 @@ std::optional<Schedule> chooseByRows(const ScheduleRequest &request,
   }
   int64_t columns = int64_t(llvm::alignTo(d, kSegment));
   // dO gives up a slot where blocks are long and sums take room.
-  int64_t fewer = isOrdered && isLong && stages > 2 ? stages - 1 : stages;
+  int64_t fewer = isStaged && isLong && stages > 2 ? stages - 1 : stages;
   s.sharedBytes = 4 * kKeys * columns + ringBytes(stages, s.q, d) +
                   ringBytes(fewer, s.q, d) + 2 * kScoreSlots * kKeys * s.q +
-                  (isOrdered ? kSumSlots * kSumBytes : 0) + kBarrierBytes;
+                  (isStaged ? kSumSlots * kSumBytes : 0) + kBarrierBytes;
   if (s.sharedBytes > s.sram)
     return std::nullopt;
   return s;

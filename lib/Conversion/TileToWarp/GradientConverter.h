@@ -21,6 +21,8 @@ public:
   mlir::LogicalResult convert() override;
 
 private:
+  /// TMA and wgmma with the 128-byte swizzle: 64 elements of 16 bits.
+  static constexpr int64_t kSegment = 64;
   /// Of groups that share the results: the one that has dV, and that of dK.
   static constexpr int64_t kValueGroup = 0, kKeyGroup = 1;
   mlir::LogicalResult findParts();
@@ -41,6 +43,7 @@ private:
   // The consumers (GradientSlices.cpp: what each one needs).
   mlir::LogicalResult consume(std::optional<int64_t> group);
   bool isShared() { return kernel.getSchedule().isSharedByResults(); }
+  bool areSumsStaged();
   int64_t getParts() { return isShared() ? 1 : roles().getGroups(); }
   void findNeeded();
   void needOp(mlir::Operation *op);
@@ -95,6 +98,7 @@ private:
   size_t getSendPart(tile::LoadOp load, size_t last);
   int64_t getPartColumns();
   int64_t getSumSlots();
+  mlir::Value rowOf(const Part &part, const Target &target);
   void sendSums(const Part &part, int64_t slot, const Target &target);
   void addPacked(mlir::Value product, const Part &part, const Target &target);
   void beginSums(const Target &target);

@@ -163,31 +163,31 @@ int64_t GradientConverter::getSumSlots() {
   return staging ? cast<warp::StagingType>(staging.getType()).getDepth() : 1;
 }
 
+/// The first of a part's rows.
+Value GradientConverter::rowOf(const Part &part, const Target &target) {
+  if (!part.row)
+    return target.row;
+  Location loc = accumulate.getLoc();
+  return arith::AddIOp::create(
+      builder, loc, target.row,
+      arith::ConstantIndexOp::create(builder, loc, part.row));
+}
+
 void GradientConverter::addPacked(Value product, const Part &part,
                                   const Target &target) {
   Location loc = accumulate.getLoc();
-  Value row = target.row;
-  if (part.row)
-    row = arith::AddIOp::create(
-        builder, loc, row,
-        arith::ConstantIndexOp::create(builder, loc, part.row));
   warp::AddPackedOp::create(builder, loc, product, lookup(accumulate.getView()),
-                            lookup(accumulate.getBatch()), target.head, row,
-                            part.column);
+                            lookup(accumulate.getBatch()), target.head,
+                            rowOf(part, target), part.column);
 }
 
 void GradientConverter::sendSums(const Part &part, int64_t slot,
                                  const Target &target) {
   Location loc = accumulate.getLoc();
-  Value row = target.row;
-  if (part.row)
-    row = arith::AddIOp::create(
-        builder, loc, row,
-        arith::ConstantIndexOp::create(builder, loc, part.row));
   warp::SendSumsOp::create(builder, loc, staging, slot,
                            lookup(accumulate.getView()),
-                           lookup(accumulate.getBatch()), target.head, row,
-                           part.column, part.columns);
+                           lookup(accumulate.getBatch()), target.head,
+                           rowOf(part, target), part.column, part.columns);
 }
 
 void GradientConverter::beginSums(const Target &target) {
@@ -210,7 +210,7 @@ void GradientConverter::endSums(const Target &target) {
 /// from registers, that may wait for memory, and loads stand as far in front as
 /// they can: dO's behind the first part, as all have read that of the pair
 /// before, and Q's, which the product for dK reads meanwhile, behind the
-/// second.
+/// second. (Long blocks have two parts, of which either is as good.)
 size_t GradientConverter::getSendPart(tile::LoadOp load, size_t last) {
   int64_t rows = cast<RankedTensorType>(load.getTile().getType()).getDimSize(0);
   if (staging || rows > kPart)

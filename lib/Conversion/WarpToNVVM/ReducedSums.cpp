@@ -81,8 +81,10 @@ void KernelEmitter::emitSendSums(warp::SendSumsOp op) {
   });
 }
 
-// From registers, where there is no room to stage them: nobody waits for the
-// additions, and no fence shows them to copies.
+// From registers: nobody waits for the additions, and no fence shows them to
+// copies. The address is one for all parts of a pair, so nothing keeps it from
+// being made once. Where the warp meets, ptxas gives the next product the
+// registers of these, and not others beside them.
 void KernelEmitter::emitAddPacked(warp::AddPackedOp op) {
   const View &view = views[op.getView()];
   Value rows =

@@ -46,11 +46,16 @@ constexpr int64_t kSecondWayBytes = 192;
 /// registers.
 constexpr int64_t kLongSecondWayBytes = 960;
 
+/// The main kernel of a softcap beside the longest sums, in the group that has
+/// the scores.
+constexpr int64_t kLongSoftcapBytes = 160;
+
 int64_t mostBytes(const Cell &cell, llvm::StringRef kernel) {
   if (cell.arch == "sm_90a")
-    return !kernel.ends_with("_dq") ? 0
-           : cell.headDim > 128     ? kLongSecondWayBytes
-                                    : kSecondWayBytes;
+    return kernel.ends_with("_dq")
+               ? (cell.headDim > 128 ? kLongSecondWayBytes : kSecondWayBytes)
+           : cell.name == "softcap" && cell.headDim > 128 ? kLongSoftcapBytes
+                                                          : 0;
   return cell.deterministic ? kFewBytes : 0;
 }
 
