@@ -135,6 +135,10 @@ TEST_CASE("program manifest: what is wrong with one is said with its place") {
   CHECK(refused([](Object &o) { o["gradients"] = llvm::json::Array{2}; }) ==
         "expected the index of one of captures at program.gradients[0]" +
             advice);
+  CHECK(refused(
+            [](Object &o) { o["zeroed_gradients"] = llvm::json::Array{2}; }) ==
+        "expected the index of one of captures at program.zeroed_gradients[0]" +
+            advice);
   CHECK(refused([](Object &o) { o["kernels"] = llvm::json::Array{}; }) ==
         "expected one or more at program.kernels" + advice);
   CHECK(
