@@ -300,17 +300,19 @@ llvm::Error Module::launch(const PackedArguments &packed, StreamHandle stream,
     params.push_back(const_cast<uint64_t *>(&slot));
   for (const EncodedTensorMap &map : maps)
     params.push_back(const_cast<EncodedTensorMap *>(&map));
+  int capturing = 0;
+  if (info.persistent || waits)
+    driver.streamIsCapturing(stream, &capturing); // a failure shows below
   Pointer counter = 0;
   if (info.persistent) {
-    int capturing = 0;
-    driver.streamIsCapturing(stream, &capturing); // a failure shows below
     counter = scratch->takeCounter(capturing != 0);
     params.push_back(&counter);
   }
   uint32_t grid = gridOf(packed);
   auto sharedBytes = static_cast<unsigned>(info.sharedBytes);
   Result result = 0;
-  if (waits && driver.launchKernelEx) {
+  // Graphs hold launches that overlap from CUDA 12.3 on.
+  if (waits && !capturing && driver.launchKernelEx) {
     LaunchAttribute overlap{kOverlapLaunch, 0, /*value=*/1};
     LaunchConfig config{
         {grid, 1, 1}, {packed.threads, 1, 1}, sharedBytes, stream, &overlap, 1};

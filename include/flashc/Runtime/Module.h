@@ -50,7 +50,8 @@ public:
                      cuda::StreamHandle stream = nullptr) const;
   /// As above, with arguments that `pack` or `packArguments` has made before.
   /// With `waits` the kernel, which waits itself for the one that was launched
-  /// before it, may start before that one has ended.
+  /// before it, may start before that one has ended (but not where the stream
+  /// is captured).
   llvm::Error launch(const PackedArguments &packed,
                      cuda::StreamHandle stream = nullptr,
                      bool waits = false) const;

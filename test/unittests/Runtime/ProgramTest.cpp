@@ -105,6 +105,11 @@ TEST_CASE("program: a kernel that waits itself may overlap the one before") {
   CHECK(
       launches(arrays()) ==
       std::vector<std::string>{"launch 16 128 1024", "overlap 8 256 0 1 6 1"});
+  // Captured ones do not.
+  seen.capturing = 1;
+  CHECK(launches(arrays()) ==
+        std::vector<std::string>{"launch 16 128 1024", "launch 8 256 0"});
+  seen.capturing = 0;
   image.manifest.kernels[1].waits = false;
   CHECK(launches(arrays()) ==
         std::vector<std::string>{"launch 16 128 1024", "launch 8 256 0"});
