@@ -71,7 +71,7 @@ def Warp_GroupOp : Warp_Op<"group", [Pure]> {
 }
 
 def Warp_RingOp : Warp_Op<"ring", [MemoryEffects<[MemAlloc]>]> {
-  let summary = "A ring of slots in shared memory, from the producer to the consumers";
+  let summary = "A ring of slots in shared memory, from one role to others";
   let description = [{
     A slot is full when the bytes of its copy have arrived, and empty again when each warp that reads it has released it: all
     consumer warps, or, with parts, the four of the part's group. `offset` and `barriers`, both in bytes, are
@@ -190,7 +190,7 @@ def Warp_AcquireOp : Warp_Op<"acquire", [MemoryEffects<[MemRead, MemWrite]>, Att
 }
 
 def Warp_CommitOp : Warp_Op<"commit", [MemoryEffects<[MemRead, MemWrite]>]> {
-  let summary = "The group's part of an acquired slot is written: tensor cores may read it";
+  let summary = "The group's part of an acquired slot is written: its readers may read it, tensor cores among them";
   let description = [{
     ```mlir
     warp.commit %ds : !warp.buffer<128x64xf16, 64, parts = 2>

@@ -93,9 +93,7 @@ static LogicalResult checkRoles(warp::KernelOp kernel, warp::RoleOp producer,
 
 LogicalResult KernelEmitter::emitRoles() {
   warp::RoleOp producer = warp::getLoadingRole(kernel);
-  auto consumers = llvm::filter_to_vector(
-      kernel.getOps<warp::RoleOp>(),
-      [&](warp::RoleOp role) { return role != producer; });
+  SmallVector<warp::RoleOp> consumers = warp::getConsumers(kernel);
   if (failed(checkRoles(kernel, producer, consumers)))
     return failure();
   for (Operation &op : kernel.getBody().front())

@@ -31,17 +31,6 @@ static LogicalResult checkThreads(KernelOp kernel) {
   return failure(result.wasInterrupted());
 }
 
-/// One for all groups, or one for each, in their order.
-static SmallVector<RoleOp> getConsumers(KernelOp kernel) {
-  auto roles = llvm::filter_to_vector(kernel.getOps<RoleOp>(), [](RoleOp role) {
-    return role.getKind() == RoleKind::Consumer;
-  });
-  llvm::sort(roles, [](RoleOp a, RoleOp b) {
-    return a.getGroup().value_or(0) < b.getGroup().value_or(0);
-  });
-  return roles;
-}
-
 static LogicalResult failMatch(const RoleLoop &loop, const RoleLoop *other,
                                RoleOp otherRole) {
   InFlightDiagnostic error =

@@ -38,6 +38,8 @@ constexpr int64_t kQueueBytes = 64;
 ReceiveOp getReceive(mlir::Value buffer);
 /// The kernel's warpgroup that loads: its producer or reducer; null for none.
 RoleOp getLoadingRole(KernelOp kernel);
+/// The roles that compute: one of all groups, or one for each, in their order.
+llvm::SmallVector<RoleOp> getConsumers(KernelOp kernel);
 } // namespace flashc::warp
 
 #endif // FLASHC_DIALECT_WARP_IR_WARP_H
