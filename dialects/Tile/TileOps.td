@@ -65,15 +65,18 @@ def Tile_ProgramOp : Tile_Op<"program", [Pure]> {
   let description = [{
     With `longest_first` the query blocks are handed out from the last to the first, so that under a causal mask the
     long ones start first. With `abreast(BYTES)` a block of several heads is handed out before the next block of the first: of as
-    many heads as a GPU's L2 holds, with so many bytes for each row. The results are the block's own numbers in any case.
+    many heads as a GPU's L2 holds, with so many bytes for each row. With `descending` all are handed out from the last to the
+    first: what a kernel in front touched last is in the L2 then. The results are the block's own numbers in any case.
     ```mlir
     %b, %h, %i = tile.program longest_first
     %b2, %h2, %i2 = tile.program longest_first abreast(1024)
+    %b3, %h3, %i3 = tile.program descending
     ```
   }];
-  let arguments = (ins UnitAttr:$longest_first, OptionalAttr<ConfinedAttr<I64Attr, [IntPositive]>>:$abreast);
+  let arguments = (ins UnitAttr:$longest_first, OptionalAttr<ConfinedAttr<I64Attr, [IntPositive]>>:$abreast,
+                       UnitAttr:$descending);
   let results = (outs Index:$batch, Index:$head, Index:$block);
-  let assemblyFormat = "(`longest_first` $longest_first^)? (`abreast` `(` $abreast^ `)`)? attr-dict";
+  let assemblyFormat = "(`longest_first` $longest_first^)? (`abreast` `(` $abreast^ `)`)? (`descending` $descending^)? attr-dict";
 }
 
 def Tile_OwnRowsOp : Tile_Op<"own_rows", [Pure]> {

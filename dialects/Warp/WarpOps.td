@@ -142,9 +142,10 @@ def Warp_ProgramOp : Warp_Op<"program", [Pure]> {
     %b, %h, %i = warp.program longest_first
     ```
   }];
-  let arguments = (ins UnitAttr:$longest_first, OptionalAttr<ConfinedAttr<I64Attr, [IntPositive]>>:$abreast);
+  let arguments = (ins UnitAttr:$longest_first, OptionalAttr<ConfinedAttr<I64Attr, [IntPositive]>>:$abreast,
+                       UnitAttr:$descending);
   let results = (outs Index:$batch, Index:$head, Index:$block);
-  let assemblyFormat = "(`longest_first` $longest_first^)? (`abreast` `(` $abreast^ `)`)? attr-dict";
+  let assemblyFormat = "(`longest_first` $longest_first^)? (`abreast` `(` $abreast^ `)`)? (`descending` $descending^)? attr-dict";
 }
 
 def Warp_AllocOp : Warp_Op<"alloc", [MemoryEffects<[MemAlloc]>]> {

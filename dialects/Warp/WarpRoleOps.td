@@ -204,7 +204,8 @@ def Warp_CommitOp : Warp_Op<"commit", [MemoryEffects<[MemRead, MemWrite]>]> {
 def Warp_ReclaimOp : Warp_Op<"reclaim", [MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "Wait until the one block that was sent through a ring of one slot is given back by all, and name the slot";
   let description = [{
-    Consumer only, one group of a kernel where each has a role: from here on the slot's bytes are its own.
+    Consumer only, of a ring with a part for each of the role's groups: from here on the bytes of the group's part are its own.
+    What `warp.emit` copies out of them is read when the role ends.
     ```mlir
     %room = warp.reclaim %kr : !warp.ring<64x256xf16, 64, depth = 1> -> !warp.buffer<64x256xf16, 64>
     ```

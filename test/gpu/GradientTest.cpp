@@ -155,11 +155,13 @@ TEST_CASE("GPU backward with roles, deterministic: 200 runs are the same bits",
   checkDeterministic(gpu->device(), "sm_90a");
 }
 
-TEST_CASE("GPU backward sweep: 64 draws as sm_90a PTX",
-          "[backward][backward-roles]") {
+TEMPLATE_TEST_CASE_SIG("GPU backward sweep: 40 of 320 draws as sm_90a PTX",
+                       "[backward][backward-roles]", ((int Part), Part), 0, 1,
+                       2, 3, 4, 5, 6, 7) {
   if (!openHopper())
     FLASHC_SKIP("no GPU of sm_90");
-  check("sm_90a", draws(2000, 64, 1, {.kernels = 96, .maxWork = 16'000'000}));
+  check("sm_90a",
+        draws(2000 + Part, 40, 8, {.kernels = 96, .maxWork = 16'000'000}));
 }
 
 TEST_CASE("GPU backward with roles", "[backward][backward-roles]") {

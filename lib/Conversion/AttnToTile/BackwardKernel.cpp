@@ -89,7 +89,8 @@ BackwardKernel::buildRedo(Value any, ValueRange results,
 
 void BackwardKernel::begin(StringRef name, ArrayRef<std::string> arguments,
                            ArrayRef<std::string> outputs, Place batchPlace,
-                           Place headsPlace, Place blocksPlace, int64_t rows) {
+                           Place headsPlace, Place blocksPlace, int64_t rows,
+                           bool descending) {
   SmallVector<std::string> all(arguments);
   llvm::append_range(all, outputs);
   SmallVector<Type> types;
@@ -121,7 +122,8 @@ void BackwardKernel::begin(StringRef name, ArrayRef<std::string> arguments,
     views[argument] = value;
   auto program = tile::ProgramOp::create(
       b, /*longest_first=*/takesTurns,
-      takesTurns ? b.getI64IntegerAttr(getTurnBytes()) : IntegerAttr());
+      takesTurns ? b.getI64IntegerAttr(getTurnBytes()) : IntegerAttr(),
+      descending);
   batch = program.getBatch();
   head = program.getHead();
   block = program.getBlock();

@@ -115,7 +115,7 @@ public:
   };
   void begin(llvm::StringRef name, llvm::ArrayRef<std::string> arguments,
              llvm::ArrayRef<std::string> outputs, Place batch, Place heads,
-             Place blocks, int64_t rows);
+             Place blocks, int64_t rows, bool descending = false);
   /// From here on kernels multiply nothing: their blocks are of `getPlainRows`
   /// rows or multiples of that, with 16 for each warp at least.
   void setPlain(bool isPlain);

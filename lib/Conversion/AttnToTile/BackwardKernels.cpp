@@ -9,6 +9,9 @@
 //                deterministic backward whose warps have no roles, and which
 //                has no sum of dQ, all of it
 //
+// The first and the last one count their blocks down: each kernel begins with
+// what the one before it left in the L2.
+//
 // Kernels with roles compute without a look at what is masked or large; what
 // comes out not finite the last kernel computes again.
 //
@@ -118,14 +121,19 @@ void BackwardBuilder::buildDelta() {
     llvm::append_range(outputs, ArrayRef<std::string>{"lse_rows", "dq_sum"});
   }
   k.begin(named("_delta"), arguments, outputs, {"o", 0}, {"o", 1},
-          {isPadded ? "delta" : "o", 2}, rows);
+          {isPadded ? "delta" : "o", 2}, rows, /*descending=*/true);
   Value row = k.mul(k.block, k.index(rows));
   auto load = [&](StringRef buffer) {
-    Value tile =
-        k.load(k.view(buffer), k.batch, k.head, row, {rows, k.valueDim});
-    return k.cast(tile, k.b.getF32Type());
+    return k.load(k.view(buffer), k.batch, k.head, row, {rows, k.valueDim});
   };
   Value output = load("o"), gradient = load("do");
+  if (isPadded) { // while the tiles are on their way
+    tile::StoreOp::create(k.b, tile::buildSplat(k.b, {rows, k.headDim}, 0.0f),
+                          k.view("dq_sum"), k.batch, k.head, row);
+    buildLseRows(row, rows);
+  }
+  output = k.cast(output, k.b.getF32Type());
+  gradient = k.cast(gradient, k.b.getF32Type());
   Value products = tile::buildMap(
       k.b, output.getType(), {output, gradient}, {}, [&](ValueRange x) {
         return SmallVector<Value>{arith::MulFOp::create(k.b, x[0], x[1])};
@@ -141,12 +149,6 @@ void BackwardBuilder::buildDelta() {
         })[0];
   }
   tile::StoreOp::create(k.b, delta, k.view("delta"), k.batch, k.head, row);
-  if (isPadded) {
-    buildLseRows(row, rows);
-    // Here, beside reads, zeros cost less than in a pass of their own.
-    tile::StoreOp::create(k.b, tile::buildSplat(k.b, {rows, k.headDim}, 0.0f),
-                          k.view("dq_sum"), k.batch, k.head, row);
-  }
   k.end();
   k.setPlain(false);
 }
@@ -347,7 +349,7 @@ void BackwardBuilder::buildQueryGradient() {
     llvm::append_range(outputs, ArrayRef<std::string>{"dk", "dv"});
   }
   k.begin(named("_dq"), arguments, outputs, {"dq", 0}, {"dq", 1}, {"dq", 2},
-          rows);
+          rows, /*descending=*/true);
   Value row = k.mul(k.block, k.index(rows));
   Value sum = k.load(k.view("dq_sum"), k.batch, k.head, row, {rows, k.headDim});
   if (hasRedo)

@@ -115,7 +115,8 @@ Value KernelBuilder::buildKeyLength() {
 
 void KernelBuilder::buildProgram() {
   auto program = tile::ProgramOp::create(b, laterRowsSeeMore(sets),
-                                         /*abreast=*/IntegerAttr());
+                                         /*abreast=*/IntegerAttr(),
+                                         /*descending=*/false);
   batch = program.getBatch();
   head = program.getHead();
   firstRow =

@@ -210,11 +210,7 @@ LogicalResult GradientConverter::convertLoad(tile::LoadOp op) {
     return convertLoadToFragment(op);
   if (isLate(op))
     return success();
-  Value buffer = receive(op.getLoc(), rings.lookup(op));
-  buffers[op.getTile()] = buffer;
-  // The last of the key block's tiles that is received, V.
-  if (cast<warp::BufferType>(buffer.getType()).getParts() > 1)
-    valueBuffer = buffer;
+  buffers[op.getTile()] = receive(op.getLoc(), rings.lookup(op));
   return success();
 }
 
@@ -287,27 +283,17 @@ void GradientConverter::commitScores(Location loc) {
   scoreBuffer = Value();
 }
 
-/// Through the bytes of V, of which only its own group reads its part; where
-/// groups share the results, through those of V or K, once nobody reads them.
+/// dV through the bytes of V and dK through those of K, once nobody reads them,
+/// so that neither waits for the other to be copied out.
 LogicalResult GradientConverter::convertStore(tile::StoreOp op) {
   Value fragment = lookup(op.getTile());
   auto type = cast<warp::FragmentType>(fragment.getType());
   if (type.getRank() == 1)
     return KernelConverter::convertStore(op);
-  Value buffer;
-  if (isShared()) {
-    Value ring = *groupNow == kValueGroup ? valueRing : keyRing;
-    buffer = warp::ReclaimOp::create(
-        builder, op.getLoc(),
-        cast<warp::RingType>(ring.getType()).getBufferType(), ring);
-  } else {
-    int64_t shape[] = {type.getShape()[0],
-                       int64_t(llvm::alignTo(type.getShape()[1], kSegment))};
-    auto alias =
-        warp::BufferType::get(builder.getContext(), shape,
-                              type.getElementType(), kSegment, getParts());
-    buffer = warp::AliasOp::create(builder, op.getLoc(), alias, valueBuffer);
-  }
+  Value ring = isValueGradient(op) ? valueRing : keyRing;
+  Value buffer = warp::ReclaimOp::create(
+      builder, op.getLoc(),
+      cast<warp::RingType>(ring.getType()).getBufferType(), ring);
   warp::EmitOp::create(builder, op.getLoc(), fragment, buffer,
                        lookup(op.getView()), lookup(op.getBatch()),
                        lookup(op.getHead()), lookup(op.getRow()));

@@ -45,6 +45,7 @@ private:
   bool isShared() { return kernel.getSchedule().isSharedByResults(); }
   bool areSumsStaged();
   int64_t getParts() { return isShared() ? 1 : roles().getGroups(); }
+  bool isValueGradient(tile::StoreOp store);
   void findNeeded();
   void needOp(mlir::Operation *op);
   void needValue(mlir::Value value);
@@ -124,7 +125,6 @@ private:
   llvm::SmallVector<mlir::Value> toVisit;
   mlir::Value keyRing, valueRing, scoreRing, staging;
   mlir::Value scoreBuffer; // what was stored of dS and is not committed
-  mlir::Value valueBuffer; // the received V, whose bytes the results leave by
 };
 
 } // namespace flashc

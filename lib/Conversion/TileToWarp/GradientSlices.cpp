@@ -8,20 +8,19 @@ using namespace mlir;
 
 namespace flashc {
 
-/// Whether the group stores to `view`: dV, or dK and the sums of its rows.
-static bool isOutputOf(bool isValueGroup, Value view, tile::KernelOp kernel) {
-  auto argument = cast<BlockArgument>(view);
+/// Whether it stores dV, not dK or the sums of its rows.
+bool GradientConverter::isValueGradient(tile::StoreOp store) {
+  auto argument = cast<BlockArgument>(store.getView());
   auto name = kernel.getArgAttrOfType<StringAttr>(argument.getArgNumber(),
                                                   "tile.argument");
-  return (name && name.getValue() == "dv") == isValueGroup;
+  return name && name.getValue() == "dv";
 }
 
 void GradientConverter::findNeeded() {
   needed.clear();
   carried.clear();
   for (auto store : kernel.getBody().getOps<tile::StoreOp>())
-    if (!groupNow ||
-        isOutputOf(*groupNow == kValueGroup, store.getView(), kernel))
+    if (!groupNow || isValueGradient(store) == (*groupNow == kValueGroup))
       needOp(store);
   if (groupNow && *groupNow == kValueGroup)
     toVisit.push_back(weights);

@@ -86,8 +86,9 @@ LogicalResult KernelConverter::convert() {
 }
 
 LogicalResult KernelConverter::convertProgram(tile::ProgramOp op) {
-  auto program = warp::ProgramOp::create(
-      builder, op.getLoc(), op.getLongestFirst(), op.getAbreastAttr());
+  auto program =
+      warp::ProgramOp::create(builder, op.getLoc(), op.getLongestFirst(),
+                              op.getAbreastAttr(), op.getDescending());
   values.map(op.getResults(), program.getResults());
   return success();
 }

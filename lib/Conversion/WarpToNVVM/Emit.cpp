@@ -87,11 +87,13 @@ void KernelEmitter::emitEmit(warp::EmitOp op) {
       arith::CmpIOp::create(b, arith::CmpIPredicate::eq,
                             arith::AndIOp::create(b, thread, i32(127)), i32(0));
   // Bytes of its own are read out while the next tile is computed; Q's are due
-  // back at once.
+  // back at once. What was reclaimed nobody writes again.
   bool isApart = op.getBuffer().getDefiningOp<warp::AllocOp>();
+  bool isReclaimed = op.getBuffer().getDefiningOp<warp::ReclaimOp>();
   if (isApart)
     callWithCondition(isFirst, [&] { awaitEmitted(); });
-  meet(); // nobody reads the part any more
+  if (!isReclaimed)
+    meet(); // nobody reads the part any more
   stageFragment(op.getFragment(), buffer, part);
   showToCopies();
   meet();
@@ -120,7 +122,7 @@ void KernelEmitter::emitEmit(warp::EmitOp op) {
                 {map, i32(segment * 64), row, head, batch, from});
     }
     asmVoid("cp.async.bulk.commit_group;", "~{memory}", {});
-    if (!isApart)
+    if (!isApart && !isReclaimed)
       awaitEmitted();
   });
 }

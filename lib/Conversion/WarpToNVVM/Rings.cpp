@@ -145,10 +145,14 @@ LogicalResult KernelEmitter::emitReceive(warp::ReceiveOp op) {
   return success();
 }
 
-// Each reader gives the slot back once.
+// Each reader gives the slot, or the group's part of it, back once. The group's
+// number is read anew: of addresses behind a loop none live through it.
 void KernelEmitter::emitReclaim(warp::ReclaimOp op) {
   auto ring = op.getRing().getDefiningOp<warp::RingOp>();
-  awaitBarrier(ringBarrier(ring, i32(0), i32(0), /*full=*/false), i32(0));
+  if (!roleGroup)
+    group = arith::SubIOp::create(
+        b, arith::ShRUIOp::create(b, readAgain("tid.x"), i32(7)), i32(1));
+  awaitBarrier(ringBarrier(ring, i32(0), group, /*full=*/false), i32(0));
   buffers[op.getBuffer()] = sharedAt(*ring.getOffset());
 }
 

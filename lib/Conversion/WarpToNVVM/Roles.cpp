@@ -209,6 +209,8 @@ LogicalResult KernelEmitter::emitConsumer(warp::RoleOp role, Block *block,
   beginSegment();
   if (failed(emitBlock(role.getBody().front())))
     return failure();
+  if (!role.getOps<warp::ReclaimOp>().empty())
+    awaitEmitted(); // shared memory ends with the block
   LLVM::BrOp::create(b, exit);
   return success();
 }

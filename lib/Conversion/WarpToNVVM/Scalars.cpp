@@ -61,6 +61,10 @@ std::pair<Value, Value> KernelEmitter::takeAbreast(Value id, Value blocks,
 void KernelEmitter::emitProgram(warp::ProgramOp op) {
   Value qBlock = i32(kernel.getQBlock());
   Value id = inlineAsm(b.getI32Type(), "mov.u32 $0, %ctaid.x;", "=r", {});
+  if (op.getDescending()) {
+    Value size = inlineAsm(b.getI32Type(), "mov.u32 $0, %nctaid.x;", "=r", {});
+    id = arith::SubIOp::create(b, arith::SubIOp::create(b, size, i32(1)), id);
+  }
   Value rounded =
       arith::AddIOp::create(b, gridSize(2, 2), i32(kernel.getQBlock() - 1));
   Value blocks = arith::DivUIOp::create(b, rounded, qBlock);

@@ -80,7 +80,7 @@ void KernelEmitter::emitWgmma(warp::WgmmaOp op) {
   llvm::StringRef type = rhs.getElementType().isBF16() ? "bf16" : "f16";
   std::string list = registerList(0, outputs);
   std::string text = "{\n.reg .b64 da, db;\nwgmma.fence.sync.aligned;\n";
-  for (int64_t k = 0; k < op.getDepth() / 16; ++k) {
+  for (int64_t k = 0, steps = op.getDepth() / 16; k < steps; ++k) {
     // In units of 16 bytes: a step of K is 32 bytes inside a segment of 128, or
     // 16 rows of 128, and the rows of a tile's parts stand apart.
     int64_t inSegment = k % 4 * 2, segment = k / 4;

@@ -9,6 +9,10 @@
 // CHECK-DAG:     %[[NONE:.+]] = arith.constant 0xFF800000 : f32
 // CHECK-DAG:     %[[MOST:.+]] = arith.constant 2.048000e+03 : f32
 // CHECK-DAG:     %[[ZERO:.+]] = arith.constant dense<0.000000e+00> : tensor<64x64xf32>
+// CHECK:         tile.program descending
+// CHECK:         tile.load
+// CHECK:         tile.load
+// CHECK:         tile.store %[[ZERO]], %[[SUM]]
 // CHECK:         %[[L:.+]] = tile.load %[[LSE]]
 // CHECK:         tile.map ins(%[[L]] :
 // CHECK:           %[[SIZE:.+]] = math.absf
@@ -16,7 +20,6 @@
 // CHECK:           %[[START:.+]] = arith.select %[[FAR]], %[[NAN]]
 // CHECK:           arith.select %{{.+}}, %[[NONE]], %[[START]]
 // CHECK:         tile.store %{{.+}}, %[[ROWS]]
-// CHECK:         tile.store %[[ZERO]], %[[SUM]]
 
 // A sum of each row of dK says whether something in it is not finite.
 // CHECK-LABEL: tile.kernel @bwd(
@@ -30,7 +33,7 @@
 // dQ again, in blocks of 16 keys, from LSE as the forward left it.
 // CHECK-LABEL: tile.kernel @bwd_dq(
 // CHECK-SAME:    %[[SUM:[^:]+]]: memref<?x?x?x64xf32, {{[^{]+}} {tile.argument = "dq_sum", {{.+}} %[[LSE:[^:]+]]: memref<?x4x?xf32, {{[^{]+}} {tile.argument = "lse"}
-// CHECK:         %[[B:.+]], %[[H:.+]], %[[I:.+]] = tile.program
+// CHECK:         %[[B:.+]], %[[H:.+]], %[[I:.+]] = tile.program descending
 // CHECK:         %[[S:.+]] = tile.load %[[SUM]]
 // CHECK:         %[[ANY:.+]] = tile.any_not_finite %[[S]] : tensor<64x64xf32>
 // CHECK:         %[[DQ:.+]] = scf.if %[[ANY]]

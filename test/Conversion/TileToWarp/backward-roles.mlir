@@ -6,8 +6,10 @@
 // adds each up; the consumer does the rest and writes dS to a ring.
 
 // CHECK-LABEL: warp.kernel @attention_backward_delta(
+// CHECK:         warp.program descending
+// CHECK-COUNT-2: warp.copy_in
+// CHECK-NEXT:    warp.store_sums
 // CHECK-COUNT-2: warp.store_rows
-// CHECK:         warp.store_sums
 
 // CHECK-LABEL: warp.kernel @attention_backward(
 // CHECK-SAME:    groups = 2 : i64
@@ -57,8 +59,11 @@
 // CHECK-NEXT:        warp.read_values %[[Q1]]
 // CHECK:             warp.settle %[[DK]] pending(1)
 // CHECK-NEXT:        warp.release %[[Q]]
-// CHECK:           warp.emit
-// CHECK:           warp.emit
+// dV leaves by the bytes of V and dK by those of K, which the reducer reads, too.
+// CHECK:           %[[OFV:.+]] = warp.reclaim %[[VR]]
+// CHECK-NEXT:      warp.emit {{.+}} via %[[OFV]]
+// CHECK:           %[[OFK:.+]] = warp.reclaim %[[KR]]
+// CHECK-NEXT:      warp.emit {{.+}} via %[[OFK]]
 
 // CHECK-LABEL: warp.kernel @attention_backward_dq(
 // CHECK:         warp.load_sums {{.+}} packed

@@ -10,10 +10,12 @@ tile.kernel @fwd(%q: memref<?x?x?x64xf16, strided<[?, ?, ?, 1], offset: ?>>) att
 // CHECK-LABEL: func.func @program(
 // CHECK:         tile.program longest_first{{$}}
 // CHECK:         tile.program longest_first abreast(1024)
+// CHECK:         tile.program descending
 // CHECK:         tile.program{{$}}
 func.func @program() {
   %b, %h, %i = tile.program longest_first
   %b2, %h2, %i2 = tile.program longest_first abreast(1024)
+  %b3, %h3, %i3 = tile.program descending
   %b1, %h1, %i1 = tile.program
   return
 }

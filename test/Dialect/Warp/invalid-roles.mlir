@@ -1015,8 +1015,21 @@ warp.kernel @of_groups(%q: !view) attributes {grid = array<i64: 0, 0, 0, 1, 0, 2
 warp.kernel @reclaim(%q: !view) attributes {grid = array<i64: 0, 0, 0, 1, 0, 2>, q_block = 64 : i64, warps = 8 : i64, groups = 2 : i64} {
   %r = warp.ring : !ring
   warp.role consumer group(0) registers(216) {
-    // expected-error @+1 {{takes back the one slot of a ring without parts for the group whose role it is in, but the ring is '!warp.ring<64x64xf16, 64, depth = 2>' and the role is a group's; use a ring that is sent once}}
+    // expected-error @+1 {{takes back the group's own part of a ring's one slot, but the ring is '!warp.ring<64x64xf16, 64, depth = 2>' for 1 group; use a ring that is sent once, with a part for each group}}
     %b = warp.reclaim %r : !ring -> !warp.buffer<64x64xf16, 64>
+  }
+  warp.return
+}
+
+// -----
+
+!view = memref<?x?x?x64xf16, strided<[?, ?, ?, 1], offset: ?>>
+!ring = !warp.ring<128x64xf16, 64, depth = 1>
+warp.kernel @reclaim_all(%q: !view) attributes {grid = array<i64: 0, 0, 0, 1, 0, 2>, q_block = 128 : i64, warps = 8 : i64, groups = 2 : i64} {
+  %r = warp.ring : !ring
+  warp.role consumer registers(216) {
+    // expected-error @+1 {{takes back the group's own part of a ring's one slot, but the ring is '!warp.ring<128x64xf16, 64, depth = 1>' for 2 groups; use a ring that is sent once, with a part for each group}}
+    %b = warp.reclaim %r : !ring -> !warp.buffer<128x64xf16, 64>
   }
   warp.return
 }

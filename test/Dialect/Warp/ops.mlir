@@ -52,6 +52,8 @@ warp.kernel @memory(%view: !view, %lo: index, %hi: index) attributes {q_block = 
 warp.kernel @limits(%q: !view, %limit: index) attributes {q_block = 128 : i64, warps = 4 : i64} {
   // CHECK: warp.program{{$}}
   %b, %h, %i = warp.program
+  // CHECK: warp.program descending
+  %b1, %h1, %i1 = warp.program descending
   // CHECK: warp.alloc :
   %buf = warp.alloc : !warp.buffer<128x64xf16, 64>
   // CHECK: limit(%{{.+}}) to

@@ -105,14 +105,13 @@ LogicalResult ReclaimOp::verify() {
   RingType ring = getRing().getType();
   if (failed(verifySlot(*this, ring, getBuffer().getType())))
     return failure();
-  auto role = getOperation()->getParentOfType<RoleOp>();
-  if (ring.getDepth() == 1 && ring.getParts() == 1 && role && role.getGroup())
-    return success();
-  return emitOpError("takes back the one slot of a ring without parts for the "
-                     "group whose role it is in, but the ring is ")
-         << ring << " and the role is "
-         << (role && role.getGroup() ? "a group's" : "no group's own")
-         << "; use a ring that is sent once";
+  int64_t groups = groupsOf(*this);
+  if (ring.getDepth() != 1 || ring.getParts() != groups)
+    return emitOpError("takes back the group's own part of a ring's one slot, "
+                       "but the ring is ")
+           << ring << " for " << groups << (groups == 1 ? " group" : " groups")
+           << "; use a ring that is sent once, with a part for each group";
+  return verifyInRole(*this, RoleKind::Consumer);
 }
 
 LogicalResult CommitOp::verify() {

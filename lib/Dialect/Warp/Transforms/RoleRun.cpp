@@ -250,7 +250,8 @@ std::string RoleRun::describeWait(const Agent &agent) const {
            " to pass its turn";
   bool isReader = next.kind == Kind::Receive || next.kind == Kind::Skip;
   if (next.kind == Kind::Reclaim) {
-    const Agent *reader = getReaderOf(next.number, /*use=*/1, /*part=*/0);
+    const Agent *reader =
+        getReaderOf(next.number, /*use=*/1, getPart(agent, rings[next.number]));
     return "for the ring's slot to be " +
            (reader ? "released by " + getName(*reader) : "sent");
   }

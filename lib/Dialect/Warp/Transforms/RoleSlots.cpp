@@ -84,7 +84,7 @@ RoleRun::Outcome RoleRun::send(Agent &agent, const Instruction &next) {
       return Outcome::Blocked;
     for (const Agent &other : agents)
       if (const Slot &slot = other.slots[getSlot(next.number, use)];
-          slot.isReclaimed)
+          slot.isReclaimed && getPart(other, ring) == agent.part)
         return failTaken(next.op, slot,
                          "sends to a slot that a group has taken for itself; "
                          "use a ring that is sent once");
@@ -146,11 +146,13 @@ RoleRun::Outcome RoleRun::acquire(Agent &agent, const Instruction &next) {
 
 RoleRun::Outcome RoleRun::reclaim(Agent &agent, const Instruction &next) {
   const Ring &ring = rings[next.number];
-  if (ring.sent[0] < 1 || getReaderOf(next.number, /*use=*/1, /*part=*/0))
+  int64_t part = getPart(agent, ring);
+  if (ring.sent[part] < 1 || getReaderOf(next.number, /*use=*/1, part))
     return Outcome::Blocked;
   size_t index = getSlot(next.number, /*use=*/0);
   for (const Agent &other : agents)
-    if (const Slot &slot = other.slots[index]; slot.isReclaimed)
+    if (const Slot &slot = other.slots[index];
+        slot.isReclaimed && getPart(other, ring) == part)
       return failTaken(next.op, slot,
                        "takes a slot that a group has taken for itself; use "
                        "another ring");
