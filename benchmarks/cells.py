@@ -67,6 +67,10 @@ class Cell:
         return "bwd" if self.backward else "fwd"
 
     @property
+    def direction_name(self):
+        return "backward" if self.backward else "forward"
+
+    @property
     def words(self):
         """The cell as a line for flashc-bench --stdin and pallas_peer.py."""
         return (f"dtype={self.dtype} d={self.dim} dv={self.value_dim} length={self.length} heads={self.heads} "
@@ -82,6 +86,23 @@ class Cell:
             [impl, self.dtype, self.direction, self.dim, self.length, self.batch, self.heads, int(self.mask == "causal"),
              f"{ms:.4f}", f"{self.tflops(ms):.1f}", f"{first:.2f}", self.value_dim, self.heads, self.mask, self.score])
         return out.getvalue()
+
+
+@dataclasses.dataclass(frozen=True)
+class Together(Cell):
+    """A forward problem, and its backward behind it."""
+
+    @property
+    def flops(self):
+        return 3.5 * super().flops
+
+    @property
+    def direction(self):
+        return "fwd+bwd"
+
+    @property
+    def direction_name(self):
+        return "forward and backward together"
 
 
 def parse_words(line):

@@ -13,9 +13,11 @@ heat. Times are taken as in peers.py (3 rounds of 12 back-to-back launches). The
             flashc's own plain kernel for each FLOP that the mask leaves
   variants-backward  the gradients of the same
 
---results PREFIX writes PREFIX-TABLE.csv and .md of each. --ratio-csv FILE adds a peer that is not on this machine to
-the grid or the backward, by its ratio to cuDNN where both were timed, as a column and a second geometric mean. --svg
-draws the two charts of chart.py. A peer that cannot run a cell becomes a note and a dash. Exits 1 where flashc could not run one.
+Behind the grid and the backward comes a table of both together, the sums of their times.
+
+--results PREFIX writes PREFIX-TABLE.csv and .md of each (PREFIX-together.md). --ratio-csv FILE[,FILE] adds a peer that is
+not on this machine to the grid or the backward, by its ratio to cuDNN where both were timed, as a column and a second
+geometric mean. --svg draws the two charts of chart.py. A peer that cannot run a cell becomes a note and a dash. Exits 1 where flashc could not run one.
 On a terminal, standard error ends in a line that says how far it is.
 """
 import argparse
@@ -29,6 +31,7 @@ import contenders
 import tables
 
 TABLES = ("grid", "backward", "mla", "variants", "variants-backward")
+TOGETHER = "together"  # the table of the first two's sums
 
 
 class Progress:
@@ -137,8 +140,12 @@ def report(name, results, title, arguments, ratios):
         text = tables.of_variants(results, title)
     else:
         text = tables.against_peers(results, title, "best" if name == "mla" else arguments.against,
-                                    ratios if name in ("grid", "backward") else None)
+                                    None if name == "mla" else ratios)
     print(text, flush=True)
+    if name == TOGETHER:
+        if arguments.results:
+            write(f"{arguments.results}-{name}.md", text)
+        return []
     lines = [f"# {title}", *tables.csv_lines(results)]
     if arguments.results:
         write(f"{arguments.results}-{name}.csv", "\n".join(lines) + "\n")
@@ -172,7 +179,8 @@ def parse_arguments():
     parser.add_argument("--tiles", default="auto", help="candidates of flashc-bench; each is a column")
     parser.add_argument("--peers", default="fa2,cudnn", help="of fa2, cudnn, efficient, pallas; empty: flashc alone")
     parser.add_argument("--against", default="fa2", help="peer that the grid's ratios are to, or best (fa2)")
-    parser.add_argument("--ratio-csv", metavar="FILE", help="times of torch-cudnn and of one peer that is not here")
+    parser.add_argument("--ratio-csv", metavar="FILE[,FILE]",
+                        help="times of torch-cudnn and of one peer that is not here")
     parser.add_argument("--flex-mode", metavar="MODE", help="mode of torch.compile for FlexAttention, such as "
                         "max-autotune-no-cudagraphs, which takes longer")
     parser.add_argument("--repeats", type=int, default=2)
@@ -207,11 +215,11 @@ def run(arguments):
         bounds = chart.find_bounds(arguments, title)
     progress = Progress(sum(map(len, planned.values())))
     peers = find_peers(arguments, planned, progress.note)
-    broken = False
+    broken, measured = False, {}
     for name, pairs in planned.items():
         flashc = contenders.Flashc(arguments.bench, arguments.arch, arguments.tiles,
                                    ["--backward"] if name.endswith("backward") else [])
-        results = measure(pairs, peers[name], flashc, arguments.repeats, progress)
+        results = measured[name] = measure(pairs, peers[name], flashc, arguments.repeats, progress)
         progress.clear()
         for contender in (*peers[name], flashc):
             contender.close()
@@ -220,6 +228,9 @@ def run(arguments):
             chart.draw(arguments.svg, title, chart.check_together(chart.parse("results", lines)[1]), bounds)
         broken |= any(tables.is_ours(impl) and math.isnan(ms) for result in results
                       for impl, ms in [*result.best.items(), *result.plain_best.items()])
+    sums = tables.together(measured.get("grid", []), measured.get("backward", []))
+    if sums:
+        report(TOGETHER, sums, title, arguments, ratios)
     return broken
 
 

@@ -16,6 +16,7 @@ class Result:
     best: dict  # {impl: ms}, nan where it could not run
     plain: cells.Cell = None  # the cell that a variant is held against, and flashc's times of it
     plain_best: dict = dataclasses.field(default_factory=dict)
+    parts: tuple = ()  # the results that it is the sum of
 
 
 def keep_best(best, times):
@@ -36,31 +37,37 @@ def is_ours(impl):
 
 
 class Ratios:
-    """Speed of one implementation as a part of torch-cudnn's, from a CSV file that has both."""
+    """Speed of one implementation as a part of torch-cudnn's, from CSV files that have both; their paths by commas."""
     BASE = "torch-cudnn"
 
-    def __init__(self, path):
-        self.path, self.source = path, ""
-        times = self.read()
+    def __init__(self, paths):
+        self.sources, times = {}, {}
+        for path in paths.split(","):
+            times.update(self.read(path))
         impls = sorted({impl for _, impl in times} - {self.BASE})
         if len(impls) != 1:
-            raise Error(f"{path}: {len(impls)} implementations stand beside {self.BASE} ({', '.join(impls)}), but a ratio "
+            raise Error(f"{paths}: {len(impls)} implementations stand beside {self.BASE} ({', '.join(impls)}), but a ratio "
                         "needs one; remove the rows of others")
         self.impl = impls[0]
         self.ratios = {key: times[key, self.BASE] / ms for (key, impl), ms in times.items()
                        if impl == self.impl and (key, self.BASE) in times}
         if not self.ratios:
-            raise Error(f"{path}: no cell has both {self.impl} and {self.BASE}; give a file with both")
+            raise Error(f"{paths}: no cell has both {self.impl} and {self.BASE}; give a file with both")
 
-    def read(self):
+    @property
+    def source(self):
+        """The files' names and what they say of themselves."""
+        return " and ".join(f"{path.rsplit('/', 1)[-1]} ({said})" for path, said in self.sources.items())
+
+    def read(self, path):
         """{(key, impl): ms} of the rows that ran."""
         try:
-            with open(self.path, newline="") as file:
+            with open(path, newline="") as file:
                 lines = file.read().splitlines()
         except OSError as error:
-            raise Error(f"{self.path}: cannot be read: {error.strerror}; give a CSV with times of a peer") from None
+            raise Error(f"{path}: cannot be read: {error.strerror}; give a CSV with times of a peer") from None
         comments = [line[1:].strip() for line in lines if line.startswith("#")]
-        self.source = " ".join(comments)
+        self.sources[path] = " ".join(comments)
         times = {}
         for row in csv.DictReader(line for line in lines if line and not line.startswith("#")):
             try:
@@ -68,20 +75,36 @@ class Ratios:
                     continue
                 key = (row["dtype"], row["dir"], *(int(row[name]) for name in ("hdim", "seqlen", "batch", "heads", "causal")))
             except (KeyError, TypeError, ValueError) as error:
-                raise Error(f"{self.path}: a row has no usable {error}; the columns are those of "
+                raise Error(f"{path}: a row has no usable {error}; the columns are those of "
                             f"'{cells.HEADER[:66]}'") from None
             times[key, row["impl"]] = ms
         return times
 
-    def ms(self, cell, best):
-        """Milliseconds by the ratio, or nan where the file has no such cell or its base did not run."""
+    def ms(self, result):
+        """Milliseconds by the ratio, or nan where no file has such a cell or its base did not run."""
+        if result.parts:
+            return sum(map(self.ms, result.parts))
+        cell = result.cell
         if cell.dim != cell.value_dim or cell.score != "none" or cell.mask not in ("none", "causal"):
             return math.nan
         key = (cell.dtype, cell.direction, cell.dim, cell.length, cell.batch, cell.heads, int(cell.mask == "causal"))
-        return best.get(self.BASE, math.nan) / self.ratios.get(key, math.nan)
+        return result.best.get(self.BASE, math.nan) / self.ratios.get(key, math.nan)
 
 
 # Tables
+
+
+def together(forward, backward):
+    """The sums of forward results and those of the same problems' backward."""
+    behind = {dataclasses.replace(r.cell, backward=False): r for r in backward}
+    sums = []
+    for first in forward:
+        second = behind.get(first.cell)
+        if second:
+            best = {impl: ms + second.best[impl] for impl, ms in first.best.items() if impl in second.best}
+            cell = cells.Together(*(getattr(first.cell, field.name) for field in dataclasses.fields(first.cell)))
+            sums.append(Result(cell, best, parts=(first, second)))
+    return sums
 
 
 def reference(best, against):
@@ -145,18 +168,16 @@ def against_peers(results, title, against, ratios=None):
     columns = {f"{impl} / {against}": [reference(r.best, against) / r.best.get(impl, math.nan) for r in results]
                for impl in ours}
     what = "the fastest peer's" if against == "best" else f"torch-{against}'s"
-    direction = "backward" if results[0].cell.backward else "forward"
-    lines = [title, "", f"TFLOP/s, {direction}; the last columns are flashc's speed as a part of {what}."]
+    lines = [title, "", f"TFLOP/s, {results[0].cell.direction_name}; the last columns are flashc's speed as a part of {what}."]
     by_ratio = {}
     if ratios:
         star = ratios.impl + "*"
-        by_ratio[star] = [ratios.ms(r.cell, r.best) for r in results]
+        by_ratio[star] = [ratios.ms(r) for r in results]
         for impl in ours:
             columns[f"{impl} / best with {star}"] = [
                 reference({**r.best, star: ms}, "best") / r.best.get(impl, math.nan)
                 for r, ms in zip(results, by_ratio[star])]
-        lines.append(f"{star} was not timed here: it is {ratios.BASE}'s speed here times their ratio in "
-                     f"{ratios.path.rsplit('/', 1)[-1]} ({ratios.source}).")
+        lines.append(f"{star} was not timed here: it is {ratios.BASE}'s speed here times their ratio in {ratios.source}.")
     heads = ["type", "d", "H", "mask", "length", *impls, *by_ratio, *columns]
     rows = []
     for index, result in enumerate(results):
@@ -191,8 +212,7 @@ def of_variants(results, title):
                      *(f"{values[index]:.2f}" for values in columns.values())])
     heads = ["type", "d", "H", "mask", "score", "plain", "length", *peers, *ours, *(f"plain {impl}" for impl in ours),
              *columns]
-    direction = "backward" if results[0].cell.backward else "forward"
-    lines = [title, "", f"TFLOP/s, {direction}, of the FLOPs that the mask leaves; plain is flashc's kernel with the mask of "
+    lines = [title, "", f"TFLOP/s, {results[0].cell.direction_name}, of the FLOPs that the mask leaves; plain is flashc's kernel with the mask of "
              "that column and no score function, timed in turns with the variant. Ratios are of these speeds.", ""]
     groups = group_by(results, lambda r: f"{r.cell.dtype} {mask_name(r.cell)} {r.cell.score}")
     lines += [*table(heads, rows), "", *means("geometric mean (lowest)", groups, columns), *not_run(results)]

@@ -130,16 +130,15 @@ if wants sm80 || wants grid || wants bf16 || wants backward || wants mla || want
   else
     ! wants sm80 || compare timing-sm80
     tables=
-    for part in grid mla variants; do
+    for part in grid backward mla variants; do
       ! wants "$part" || tables+=${tables:+,}$part
     done
+    measured=$here/benchmarks/peers-measured/2026-11-29-h200-fa3-cudnn-fp16
     if ! on_hopper; then
       echo "skipped: timing of kernels with roles (the GPU is no Hopper)"
     else
       [ -z "$tables" ] || compare timing-sm90a-fp16 --arch sm_90a --against best --tables "$tables" --dims 64,128,256 \
-        --peers fa2,cudnn,pallas --ratio-csv "$here/benchmarks/peers-measured/2026-11-29-h200-fa3-cudnn-fp16.csv"
-      ! wants backward || compare timing-sm90a-fp16 --arch sm_90a --against best --tables backward --dims 64,128,256 \
-        --ratio-csv "$here/benchmarks/peers-measured/2026-11-29-h200-fa3-cudnn-fp16-backward.csv"
+        --peers fa2,cudnn,pallas --ratio-csv "$measured.csv,$measured-backward.csv"
       ! wants bf16 || compare timing-sm90a-bf16 --arch sm_90a --against best --dims 64,128,256 --dtypes bf16
     fi
   fi
