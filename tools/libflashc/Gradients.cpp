@@ -15,8 +15,7 @@ static constexpr size_t kInfoSize =
     offsetof(flashc_gradients_info, manifest) + sizeof(char *);
 
 flashc_gradients::flashc_gradients(std::shared_ptr<const jit::Gradients> given)
-    : gradients(std::move(given)),
-      manifest(llvm::formatv("{0:2}", gradients->manifest().toJSON()).str()) {}
+    : gradients(std::move(given)) {}
 
 void flashc_gradients_free(flashc_gradients *gradients) { delete gradients; }
 
@@ -244,14 +243,19 @@ flashc_error *flashc_launch_gradients(flashc_gradients *gradients, void *stream,
       stream));
 }
 
-flashc_error *flashc_gradients_get_info(const flashc_gradients *gradients,
+flashc_error *flashc_gradients_get_info(const flashc_gradients *given,
                                         flashc_gradients_info *out) {
-  if (llvm::Error error = checkPointer(gradients, __func__, "gradients"))
+  if (llvm::Error error = checkPointer(given, __func__, "gradients"))
     return give(std::move(error));
   flashc_gradients_info known{};
   if (llvm::Error error = takeStruct(out, &known, sizeof known, kInfoSize,
                                      __func__, "gradients_info"))
     return give(std::move(error));
+  auto *gradients = const_cast<flashc_gradients *>(given); // to describe it
+  std::call_once(gradients->described, [&] {
+    gradients->manifest =
+        llvm::formatv("{0:2}", gradients->gradients->manifest().toJSON()).str();
+  });
   size_t size = known.size;
   known = {size, gradients->gradients->target().arch.c_str(),
            originName(gradients->gradients->origin()),

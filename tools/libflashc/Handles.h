@@ -34,6 +34,9 @@ struct flashc_gradients {
   explicit flashc_gradients(
       std::shared_ptr<const flashc::jit::Gradients> gradients);
   std::shared_ptr<const flashc::jit::Gradients> gradients;
+  /// For flashc_gradients_info: made when it is asked for, as a caller may
+  /// compile before each launch.
+  std::once_flag described;
   std::string manifest;
 };
 
