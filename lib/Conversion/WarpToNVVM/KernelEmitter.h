@@ -328,6 +328,7 @@ private:
   Value packedAddress(Value view, Value batch, Value head, Value row);
   Value stagedPart(warp::StagingOp room, int64_t slot);
   void readLane();
+  void readLaneAgain();
 
   // Wgmma.cpp: products of warpgroups.
   void emitWgmma(warp::WgmmaOp op);

@@ -14,13 +14,20 @@ static constexpr int64_t kWarpRows = 16;
 /// Bytes of 8 columns of them: four f32 for each lane.
 static constexpr int64_t kColumnBytes = 512;
 
-// By each op of a reducer, so that the lane does not live beside its products,
-// and once by the groups beside it, which are better off with some values of a
-// lane (docs/decisions/022). Not from the thread's number: what ptxas makes of
-// a warp's part of that is no longer known to be the same in all lanes, and
+// Once by the groups beside a reducer, which are better off with some values of
+// a lane (docs/decisions/022). Not from the thread's number: what ptxas makes
+// of a warp's part of that is no longer known to be the same in all lanes, and
 // then neither is any descriptor.
 void KernelEmitter::readLane() {
   lane = inlineAsm(b.getI32Type(), "mov.u32 $0, %laneid;", "=r", {});
+}
+
+// By each op of a reducer, so that the lane does not live beside its products;
+// but for one that stages sums, which asks for it all the time, and whose
+// registers take it.
+void KernelEmitter::readLaneAgain() {
+  if (addsFromRegisters())
+    readLane();
 }
 
 // This warp's part of a slot.
@@ -34,7 +41,7 @@ Value KernelEmitter::stagedPart(warp::StagingOp room, int64_t slot) {
 void KernelEmitter::emitStageSums(warp::StageSumsOp op) {
   auto room = op.getStaging().getDefiningOp<warp::StagingOp>();
   int64_t depth = room.getStaging().getType().getDepth();
-  readLane();
+  readLaneAgain();
   Value isFirst =
       arith::CmpIOp::create(b, arith::CmpIPredicate::eq, lane, i32(0));
   callWithCondition(isFirst, [&] {
@@ -58,7 +65,7 @@ void KernelEmitter::emitSendSums(warp::SendSumsOp op) {
   auto room = op.getStaging().getDefiningOp<warp::StagingOp>();
   const View &view = views[op.getView()];
   int64_t columns = view.type.getDimSize(3);
-  readLane();
+  readLaneAgain();
   showToCopies();
   meetWarp();
   Value isFirst =
@@ -135,13 +142,11 @@ template <typename OpTy> Value KernelEmitter::turnAddress(OpTy op) {
 }
 
 // Additions are done in L2, in the order that this thread's loads and stores
-// say: there is nothing of its own for a fence to show.
+// say: there is nothing of its own for a fence to show. All lanes look at the
+// number, which is one access: where one lane did and the others waited for
+// it, the warp was apart at the fence and the meeting that come next.
 void KernelEmitter::emitBeginSums(warp::BeginSumsOp op) {
-  readLane();
-  Value isFirst =
-      arith::CmpIOp::create(b, arith::CmpIPredicate::eq, lane, i32(0));
-  Value waits = arith::AndIOp::create(b, isFirst, scalar(op.getFollows()));
-  callWithCondition(waits, [&] {
+  callWithCondition(scalar(op.getFollows()), [&] {
     Value address = turnAddress(op);
     Value ofBehind =
         arith::AddIOp::create(b, toI32(scalar(op.getNumber())), i32(2));
@@ -150,8 +155,7 @@ void KernelEmitter::emitBeginSums(warp::BeginSumsOp op) {
             "setp.ne.b32 p, turn, $1;\n@p bra AGAIN;\n}",
             "l,r,~{memory}", {address, ofBehind});
   });
-  if (addsFromRegisters()) // all lanes do
-    meetWarp();
+  meetWarp();
 }
 
 bool KernelEmitter::addsFromRegisters() {
@@ -164,7 +168,7 @@ void KernelEmitter::emitEndSums(warp::EndSumsOp op) {
     asmVoid("fence.acq_rel.gpu;", "~{memory}", {});
     meetWarp();
   }
-  readLane();
+  readLaneAgain();
   Value isFirst =
       arith::CmpIOp::create(b, arith::CmpIPredicate::eq, lane, i32(0));
   callWithCondition(isFirst, [&] {

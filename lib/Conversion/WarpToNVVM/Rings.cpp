@@ -52,7 +52,7 @@ LogicalResult KernelEmitter::emitSend(warp::SendOp op) {
     return arith::CmpIOp::create(b, arith::CmpIPredicate::eq, value, i32(0));
   };
   callWithCondition(isZero(warpId), [&] {
-    readLane();
+    readLaneAgain();
     callWithCondition(isZero(lane), [&] { startCopies(op); });
     meetWarp(); // before its lanes multiply together
   });

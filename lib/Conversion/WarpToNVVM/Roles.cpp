@@ -154,6 +154,8 @@ LogicalResult KernelEmitter::emitReducer(warp::RoleOp role, Block *block,
   isReducer = isAlone = true;
   beginSegment();
   Value outside = lane;
+  if (!addsFromRegisters())
+    readLane();
   if (failed(emitBlock(role.getBody().front())))
     return failure();
   awaitEmitted();

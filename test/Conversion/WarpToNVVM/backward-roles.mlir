@@ -36,10 +36,13 @@
 // ORDERED:     .entry attention_backward_delta(
 // ORDERED:     st.global.v4
 
-// Turns: additions of the turn before are done when its end is written.
+// Turns: additions of the turn before are done when its end is written. All lanes look at the number of the next.
 // Blocks of so many heads in turns: 32 MiB of L2 by 512 bytes for each of 128 rows, over blocks of a head.
 // ORDERED:     .entry attention_backward(
+// ORDERED:     %laneid;
+// ORDERED-NOT: %laneid
 // ORDERED:     div.u32 %{{.+}}, 512,
+// ORDERED-NOT: %laneid
 // ORDERED:     cp.async.bulk.wait_group.read 1;
 // ORDERED:     st.shared.v4.f32
 // ORDERED:     cp.async.bulk.wait_group 0;
@@ -47,6 +50,9 @@
 // ORDERED:     ld.relaxed.gpu.global.b32 turn,
 // ORDERED-NEXT: setp.ne.b32 p, turn,
 // ORDERED-NEXT: @p bra AGAIN
+// ORDERED-NOT: bra
+// ORDERED:     bar.warp.sync
+// ORDERED:     fence.proxy.async.shared::cta;
 // ORDERED:     cp.reduce.async.bulk.global.shared::cta.bulk_group.add.f32
 
 // OLD-NOT: griddepcontrol
