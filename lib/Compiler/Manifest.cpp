@@ -19,6 +19,23 @@ static std::string typeText(Type type) {
   return text;
 }
 
+/// Whether what a row sees, and its scores, are those of any row of any query
+/// head with the same Q.
+static bool areRowsAlike(attn::ForwardOp op) {
+  bool differ = false;
+  if (Attribute mask = op.getMask().value_or(Attribute()))
+    mask.walk([&](Attribute part) {
+      differ |= isa<attn::CausalAttr, attn::WindowAttr>(part);
+    });
+  if (!op.getScore().empty()) {
+    Block &score = op.getScore().front();
+    constexpr unsigned kHead = 2, kQuery = 3; // behind the score and the batch
+    differ |= !score.getArgument(kHead).use_empty() ||
+              !score.getArgument(kQuery).use_empty();
+  }
+  return !differ;
+}
+
 llvm::Expected<Manifest> flashc::describeAttn(ModuleOp module) {
   llvm::Expected<AttnFunction> found = findAttention(module);
   if (!found)
@@ -31,6 +48,7 @@ llvm::Expected<Manifest> flashc::describeAttn(ModuleOp module) {
   manifest.scale = op.getScaleValue();
   manifest.mask = printMask(op.getMask().value_or(Attribute()));
   manifest.layout = attn::stringifyLayout(op.getLayout()).str();
+  manifest.rowsAlike = areRowsAlike(op);
   auto add = [&](ParamKind kind, llvm::StringRef name) {
     KernelParam param;
     param.kind = kind;

@@ -76,6 +76,9 @@ llvm::Error Kernel::runOnCPU(llvm::ArrayRef<ArrayArg> args) const {
       packArguments(image().name, manifest(), args);
   if (!packed)
     return packed.takeError();
+  auto together = packHeads(manifest(), args);
+  if (together)
+    args = *together;
   llvm::SmallVector<CpuArgument, 8> list;
   for (const ArrayArg &arg : args)
     list.push_back(

@@ -245,6 +245,13 @@ flashc::packArguments(const std::string &kernel, const Manifest &manifest,
   PackedArguments packed = std::move(*arrays);
   if (llvm::Error error = Together(kernel, manifest, args).check())
     return std::move(error);
+  auto together = packHeads(manifest, args);
+  if (together) {
+    args = *together;
+    packed.slots.clear();
+    for (auto [param, arg] : llvm::zip(manifest.params, args))
+      pack(param, arg, packed.slots);
+  }
   if (llvm::Error error = packTensorMaps(kernel, manifest, args, packed))
     return std::move(error);
   for (auto [param, arg] : llvm::zip(manifest.params, args)) {

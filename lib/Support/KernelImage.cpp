@@ -64,6 +64,7 @@ json::Value Manifest::toJSON() const {
                    {"value_head_dim", valueHeadDim},
                    {"dtype", dtype},
                    {"alignment", alignment},
+                   {"rows_alike", rowsAlike},
                    {"scale", scale},
                    {"mask", mask},
                    {"layout", layout},
@@ -187,6 +188,7 @@ static bool manifestFromJSON(const json::Value &value, Manifest &m,
       !map.map("head_dim", m.headDim) ||
       !map.map("value_head_dim", m.valueHeadDim) ||
       !map.map("dtype", m.dtype) || !map.map("alignment", m.alignment) ||
+      !map.mapOptional("rows_alike", m.rowsAlike) ||
       !map.map("scale", m.scale) || !map.map("mask", m.mask) ||
       !map.map("layout", m.layout) || !map.mapOptional("program", m.program))
     return false;

@@ -7,6 +7,8 @@
 
 #include "llvm/ADT/ArrayRef.h"
 
+#include <optional>
+
 namespace flashc {
 
 /// An array on a device, for one parameter of a manifest. Q, K, V and O in the
@@ -37,13 +39,22 @@ struct PackedArguments {
   std::vector<EncodedTensorMap> encodedMaps;
 };
 
+/// The same problem with the rows of all query heads of a key head in one
+/// dimension (pack-GQA): as many heads as the keys have, each with `group`
+/// times the queries. Of arrays that go together, for a kernel of `rows_alike`;
+/// none where that makes no fewer tiles, or where heads and rows of Q, O or LSE
+/// do not lie at one distance from each other (they do for a single query, and
+/// in dense arrays of layout bhsd).
+std::optional<llvm::SmallVector<ArrayArg, 8>>
+packHeads(const Manifest &manifest, llvm::ArrayRef<ArrayArg> args);
+
 /// Check the arrays against the manifest and against each other, and lay out
-/// the parameters. Refused, naming the kernel, the array and both values: a
-/// wrong number of arrays, ranks, static sizes and strides (a last stride that
-/// is not 1 among them), sizes that disagree between arrays, null pointers,
-/// addresses and strides that are not a multiple of the manifest's alignment,
-/// outputs that overlap themselves, grids past 2^31 - 1 blocks, and what
-/// `describeTensorMap` refuses.
+/// the parameters, of `packHeads` where that gives something. Refused, naming
+/// the kernel, the array and both values: a wrong number of arrays, ranks,
+/// static sizes and strides (a last stride that is not 1 among them), sizes
+/// that disagree between arrays, null pointers, addresses and strides that are
+/// not a multiple of the manifest's alignment, outputs that overlap themselves,
+/// grids past 2^31 - 1 blocks, and what `describeTensorMap` refuses.
 llvm::Expected<PackedArguments> packArguments(const std::string &kernel,
                                               const Manifest &manifest,
                                               llvm::ArrayRef<ArrayArg> args);

@@ -95,6 +95,9 @@ struct Manifest {
   /// divisor of both. Base pointers and strides are checked against it before a
   /// launch.
   int64_t alignment = 16;
+  /// Neither mask nor score function looks at a query's number or its head, so
+  /// that rows of several heads may stand in one tile (`packHeads`).
+  bool rowsAlike = false;
   /// Multiplies Q K^T.
   double scale = 0;
   /// For people: the mask as text, and the layout of the arrays as "bshd" or
@@ -114,8 +117,8 @@ struct Manifest {
   llvm::json::Value toJSON() const;
   /// Fails with the path of the field that is missing or of the wrong type, and
   /// on numbers that no kernel can have (a block of no threads). Fields that
-  /// came with Hopper (`producer_warps`, `tensor_maps`, `persistent`) may be
-  /// missing.
+  /// came with Hopper (`producer_warps`, `tensor_maps`, `persistent`) and
+  /// `rows_alike` may be missing.
   static llvm::Expected<Manifest> fromJSON(const llvm::json::Value &value);
   static llvm::Expected<Manifest> parse(llvm::StringRef text);
 };

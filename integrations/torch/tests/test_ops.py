@@ -106,6 +106,23 @@ class Registration(unittest.TestCase):
             with self.subTest(device=device):
                 check(self, output, q, k, v, visible=visible[:, None, None], lse=lse)
 
+    def test_one_query_of_heads_that_share_keys(self):
+        """Side by side in one tile, where masks and biases do not tell the heads apart."""
+        for device in DEVICES:
+            q, k, v = inputs(device, heads=8, kv_heads=2, queries=1)
+            lengths = torch.tensor([60, 7], dtype=torch.int32, device=device)
+            seen = (torch.arange(60, device=device) < lengths[:, None])[:, None, None]
+            last = torch.arange(60, device=device) >= 60 - 8
+            bias = draw(2, 8, 1, 60, device=device, dtype=torch.float16)
+            for options, expected in (
+                    ({}, {}), ({"mask": "causal"}, {}), ({"mask": "window(7, 0)"}, {"visible": last}),
+                    ({"kv_lengths": lengths, "mask": "causal"}, {"visible": seen}),
+                    ({"attn_mask": seen}, {"visible": seen}), ({"attn_mask": bias}, {"bias": bias}),
+                    ({"attn_mask": bias[:, :1]}, {"bias": bias[:, :1]})):
+                output, lse = flashc_torch.attention(q, k, v, enable_gqa=True, **options)
+                with self.subTest(device=device, options=options):
+                    check(self, output, q, k, v, lse=lse, **expected)
+
     def test_bottom_right(self):
         """The operator's masks are flashc's: causal is aligned at the last query and key."""
         for device in DEVICES:

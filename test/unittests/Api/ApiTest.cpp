@@ -77,6 +77,33 @@ TEST_CASE("api: infinity in a score hides a key") {
   });
 }
 
+// The launch puts them side by side where the kernel does not tell them apart.
+TEST_CASE("api: few queries of heads that share keys") {
+  flashc::AttentionSpec plain, keys, heads;
+  Score byKey, byHead;
+  byKey.result(byKey.score() + byKey.key().toFloat() * 0.1);
+  byHead.result(byHead.score() + byHead.head().toFloat() * 0.3);
+  for (auto *spec : {&plain, &keys, &heads})
+    spec->withHeadDim(16).withDType(DType::F32);
+  keys.withScore(byKey);
+  heads.withScore(byHead);
+  for (int64_t queries : {1, 3, 40}) {
+    Problem p{.queries = queries};
+    auto run = [&](const flashc::AttentionSpec &spec, auto score) {
+      flashc::Kernel kernel = compile(onCPU(), spec);
+      REQUIRE(errorOf(kernel.launch(nullptr, p.arguments())) == "");
+      p.check(score);
+    };
+    run(plain, [](double x, int64_t, int64_t, int64_t, int64_t) { return x; });
+    run(keys, [](double x, int64_t, int64_t, int64_t, int64_t j) {
+      return x + 0.1 * double(j);
+    });
+    run(heads, [](double x, int64_t, int64_t h, int64_t, int64_t) {
+      return x + 0.3 * double(h);
+    });
+  }
+}
+
 TEST_CASE("api: a module of one's own") {
   flashc::AttentionSpec spec;
   spec.mlir = "func.func @mine(%q: tensor<?x?x?x16xf32>, %k: "

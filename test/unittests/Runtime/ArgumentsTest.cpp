@@ -73,6 +73,82 @@ TEST_CASE("arguments: static sizes and strides take no parameter") {
         std::vector<uint64_t>{0x1000, 2, 100, 38400, 64, 384});
 }
 
+namespace {
+/// One query of 6 heads, in layout bshd.
+std::vector<ArrayArg> decoding() {
+  std::vector<ArrayArg> args = arrays();
+  args[0] = {0x1000, {2, 6, 1, 64}, {384, 64, 384, 1}};
+  args[5] = {0x6000, {2, 6, 1, 64}, {384, 64, 384, 1}};
+  args[6] = {0x7000, {2, 6, 1}, {6, 1, 1}};
+  return args;
+}
+
+Manifest alike() {
+  Manifest m = manifest();
+  m.rowsAlike = true;
+  return m;
+}
+} // namespace
+
+TEST_CASE("arguments: rows of the query heads of a key head in one tile") {
+  auto packed = llvm::cantFail(packArguments("fwd", alike(), decoding()));
+  CHECK(packed.grid == 2 * 3);
+  CHECK(packed.slots ==
+        std::vector<uint64_t>{0x1000, 2, 3,      2,  384,   128, 64,  //
+                              0x2000, 2, 3,      70, 13440, 64,  192, //
+                              0x3000, 2, 3,      70, 13440, 64,  192, //
+                              0x4000, 2, 0x5004, 9,                   //
+                              0x6000, 2, 3,      2,  384,   128, 64,  //
+                              0x7000, 2, 3,      2,  6,     2});
+  // Ten queries that lie head by head: 2 * 10 rows of 64.
+  std::vector<ArrayArg> args = decoding();
+  args[0] = {0x1000, {2, 6, 10, 64}, {3840, 640, 64, 1}};
+  args[5] = {0x6000, {2, 6, 10, 64}, {3840, 640, 64, 1}};
+  args[6] = {0x7000, {2, 6, 10}, {60, 10, 1}};
+  auto together = packHeads(alike(), args);
+  REQUIRE(together);
+  CHECK((*together)[0] ==
+        ArrayArg{0x1000, {2, 3, 20, 64}, {3840, 1280, 64, 1}});
+  CHECK((*together)[1] == args[1]);
+  CHECK((*together)[6] == ArrayArg{0x7000, {2, 3, 20}, {60, 20, 1}});
+}
+
+TEST_CASE("arguments: heads that stay in tiles of their own") {
+  auto none = [](auto change) {
+    Manifest m = alike();
+    std::vector<ArrayArg> args = decoding();
+    change(m, args);
+    return !packHeads(m, args);
+  };
+  CHECK_FALSE(none([](Manifest &, auto &) {}));
+  CHECK(none([](Manifest &m, auto &) { m.rowsAlike = false; }));
+  // A kernel for so many heads alone.
+  CHECK(none([](Manifest &m, auto &) { m.params[0].shape[1] = 6; }));
+  CHECK(none([](Manifest &m, auto &) { m.params[5].shape[2] = 1; }));
+  CHECK(none([](Manifest &m, auto &) { m.params[0].strides[1] = 64; }));
+  // A key head for each query head.
+  CHECK(none([](Manifest &, auto &args) {
+    args[1] = args[2] = {0x2000, {2, 6, 70, 64}, {26880, 64, 384, 1}};
+  }));
+  // LSE's heads apart, where the kernel takes rows side by side.
+  CHECK(none([](Manifest &, auto &args) { args[6].strides = {12, 2, 1}; }));
+  // Queries of a head are apart by more than those of the next one.
+  CHECK(none([](Manifest &, auto &args) {
+    args[0] = {0x1000, {2, 6, 10, 64}, {3840, 64, 384, 1}};
+    args[5] = {0x6000, {2, 6, 10, 64}, {3840, 64, 384, 1}};
+    args[6] = {0x7000, {2, 6, 10}, {60, 10, 1}};
+  }));
+  // As many tiles in any case.
+  CHECK(none([](Manifest &, auto &args) {
+    args[0] = {0x1000, {2, 6, 64, 64}, {24576, 4096, 64, 1}};
+    args[5] = {0x6000, {2, 6, 64, 64}, {24576, 4096, 64, 1}};
+    args[6] = {0x7000, {2, 6, 64}, {384, 64, 1}};
+  }));
+  CHECK(none([](Manifest &, auto &args) {
+    args[0] = {0, {2, 6, 0, 64}, {0, 0, 0, 1}};
+  }));
+}
+
 TEST_CASE("arguments: empty problems and large grids") {
   Manifest m = manifest();
   m.params.resize(1);
