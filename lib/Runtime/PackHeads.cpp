@@ -19,6 +19,8 @@ bool hasRows(ParamKind kind) {
 /// do not lie so in memory or the kernel does not take it.
 std::optional<ArrayArg> packed(const KernelParam &param, const ArrayArg &arg,
                                int64_t group) {
+  if (param.rank() <= kRow)
+    return std::nullopt;
   int64_t heads = arg.shape[kHead], rows = arg.shape[kRow];
   auto takes = [](llvm::ArrayRef<int64_t> wanted, size_t dim, int64_t number) {
     return wanted.empty() || wanted[dim] == KernelParam::kDynamic ||
@@ -48,7 +50,8 @@ std::optional<llvm::SmallVector<ArrayArg, 8>>
 flashc::packHeads(const Manifest &manifest, llvm::ArrayRef<ArrayArg> args) {
   const KernelParam *query = manifest.find(ParamKind::Query),
                     *key = manifest.find(ParamKind::Key);
-  if (!manifest.rowsAlike || !query || !key)
+  if (!manifest.rowsAlike || !query || !key || query->rank() <= kRow ||
+      key->rank() <= kRow)
     return std::nullopt;
   const ArrayArg &q = args[query - manifest.params.data()],
                  &k = args[key - manifest.params.data()];

@@ -147,6 +147,17 @@ TEST_CASE("arguments: heads that stay in tiles of their own") {
   CHECK(none([](Manifest &, auto &args) {
     args[0] = {0, {2, 6, 0, 64}, {0, 0, 0, 1}};
   }));
+  // A manifest of somebody else's kernel.
+  CHECK(none([](Manifest &m, auto &args) {
+    m.params[6].shape = {-1};
+    m.params[6].strides = {1};
+    args[6] = {0x7000, {12}, {1}};
+  }));
+  CHECK(none([](Manifest &m, auto &args) {
+    m.params[1].shape = {-1};
+    m.params[1].strides = {1};
+    args[1] = {0x2000, {12}, {1}};
+  }));
 }
 
 TEST_CASE("arguments: empty problems and large grids") {
