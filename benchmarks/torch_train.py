@@ -79,7 +79,9 @@ def run(options, device, model=None):
         torch.manual_seed(0)
         fresh = (model() if model else torch_gpt2.GPT2(options.model, options.length)).to(device)
         try:
-            results[name] = train(attention, context, fresh, options, device)
+            losses, seconds, peak = results[name] = train(attention, context, fresh, options, device)
+            print(f"{name}: {seconds * 1e3:.1f} ms a step, last loss {losses[-1]:.4f}, peak {peak / 2 ** 30:.2f} GiB",
+                  file=sys.stderr, flush=True)
         except (RuntimeError, torch.OutOfMemoryError) as error:
             print(f"skipped: {name} ({str(error).splitlines()[0]})", file=sys.stderr, flush=True)
     return results

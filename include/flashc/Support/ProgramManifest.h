@@ -50,7 +50,7 @@ struct ProgramKernel {
   /// Warps beside these, and the tensor maps that its roles copy by (as in
   /// Manifest).
   int64_t producerWarps = 0;
-  std::vector<TensorMap> tensorMaps;
+  std::vector<TensorMap> tensorMaps = {};
   /// It waits itself for what the kernel before it writes (griddepcontrol).
   bool waits = false;
 
