@@ -91,8 +91,13 @@ Manifest alike() {
 } // namespace
 
 TEST_CASE("arguments: rows of the query heads of a key head in one tile") {
-  auto packed = llvm::cantFail(packArguments("fwd", alike(), decoding()));
+  Manifest m = alike();
+  m.tensorMaps = {{0, 64}};
+  auto packed = llvm::cantFail(packArguments("fwd", m, decoding()));
   CHECK(packed.grid == 2 * 3);
+  CHECK(packed.tensorMaps[0].sizes ==
+        llvm::SmallVector<uint64_t, 5>{64, 2, 1, 3, 2});
+  CHECK(packed.tensorMaps[0].byteStrides[0] == 2 * 64);
   CHECK(packed.slots ==
         std::vector<uint64_t>{0x1000, 2, 3,      2,  384,   128, 64,  //
                               0x2000, 2, 3,      70, 13440, 64,  192, //
