@@ -12,6 +12,7 @@ heat. Times are taken as in peers.py (3 rounds of 12 back-to-back launches). The
   variants  windows, ALiBi and soft-capped scores at d = 128 (--variant-seqs) beside torch's FlexAttention, and beside
             flashc's own plain kernel for each FLOP that the mask leaves
   variants-backward  the gradients of the same
+  orders    gradients whose sums are in a fixed order beside those in any (--dims, --order-seqs)
 
 Behind the grid and the backward comes a table of both together, the sums of their times.
 
@@ -30,7 +31,7 @@ import chart
 import contenders
 import tables
 
-TABLES = ("grid", "backward", "mla", "variants", "variants-backward")
+TABLES = ("grid", "backward", "mla", "variants", "variants-backward", "orders")
 TOGETHER = "together"  # the table of the first two's sums
 
 
@@ -77,6 +78,9 @@ def plan(arguments):
                             cells.mla(dtypes, numbers(arguments.mla_heads), numbers(arguments.mla_seqs))]
         elif name in ("variants", "variants-backward"):
             chosen[name] = cells.variants(dtypes, numbers(arguments.variant_seqs), name != "variants")
+        elif name == "orders":
+            chosen[name] = [(cell, None) for cell in
+                            cells.grid(dtypes, numbers(arguments.dims), numbers(arguments.order_seqs), backward=True)]
         else:
             raise tables.Error(f"--tables has '{name}', but there are {', '.join(TABLES)}")
     return chosen
@@ -97,6 +101,9 @@ def find_peers(arguments, planned, note):
                 found[table].append(contenders.Pallas(note, [cell for cell, _ in pairs]))
         elif table == "mla":
             found[table] = [contenders.Sdpa("cudnn", note)] if "cudnn" in names else []
+        elif table == "orders":
+            found[table] = [contenders.Flashc(arguments.bench, arguments.arch, arguments.tiles,
+                                              ["--backward", "--deterministic"])]
         else:
             found[table] = [contenders.Flex(note, arguments.flex_mode)] if names else []
     return found
@@ -138,6 +145,8 @@ def report(name, results, title, arguments, ratios):
     """Print and write one table; its CSV lines."""
     if name.startswith("variants"):
         text = tables.of_variants(results, title)
+    elif name == "orders":
+        text = tables.of_orders(results, title)
     else:
         text = tables.against_peers(results, title, "best" if name == "mla" else arguments.against,
                                     None if name == "mla" else ratios)
@@ -174,6 +183,7 @@ def parse_arguments():
     parser.add_argument("--mla-heads", default="16,128")
     parser.add_argument("--mla-seqs", default="4096,8192")
     parser.add_argument("--variant-seqs", default="8192,16384")
+    parser.add_argument("--order-seqs", default="8192")
     parser.add_argument("--dtypes", default="fp16")
     parser.add_argument("--arch", default="sm_80")
     parser.add_argument("--tiles", default="auto", help="candidates of flashc-bench; each is a column")
@@ -218,7 +228,7 @@ def run(arguments):
     broken, measured = False, {}
     for name, pairs in planned.items():
         flashc = contenders.Flashc(arguments.bench, arguments.arch, arguments.tiles,
-                                   ["--backward"] if name.endswith("backward") else [])
+                                   ["--backward"] if pairs[0][0].backward else [])
         results = measured[name] = measure(pairs, peers[name], flashc, arguments.repeats, progress)
         progress.clear()
         for contender in (*peers[name], flashc):

@@ -11,7 +11,7 @@
 #     sm80          the Ampere form beside torch's FlashAttention-2 and cuDNN
 #     grid          (here and below, on Hopper) the papers' grid in fp16, beside Pallas too
 #     bf16          the same in bf16
-#     backward      gradients over the same grid beside cuDNN and FlashAttention-2
+#     backward      gradients over the same grid beside cuDNN and FlashAttention-2, and what a fixed order of sums costs
 #     mla           head dims 192 and 128
 #     variants      windows and score functions beside FlexAttention
 #     tune          the candidates of some kernels, the fastest of which go to RESULTS/tuned.json
@@ -133,6 +133,7 @@ if wants sm80 || wants grid || wants bf16 || wants backward || wants mla || want
     for part in grid backward mla variants; do
       ! wants "$part" || tables+=${tables:+,}$part
     done
+    ! wants backward || tables+=,orders
     measured=$here/benchmarks/peers-measured/2026-11-29-h200-fa3-cudnn-fp16
     if ! on_hopper; then
       echo "skipped: timing of kernels with roles (the GPU is no Hopper)"
