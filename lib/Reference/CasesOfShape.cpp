@@ -1,7 +1,8 @@
 //===- CasesOfShape.cpp - The numerical cases, forward: shapes ------------===//
 //
 // Numbers as in the project's list: 11 head dims, 12 lengths, 13 windows, 14
-// large grids, 15 views.
+// large grids, 15 views. Without a number: few queries of heads that share
+// keys, which a launch may put in one tile (docs/decisions/026).
 //
 //===----------------------------------------------------------------------===//
 #include "CaseList.h"
@@ -102,9 +103,39 @@ void views(CaseList &list) {
 }
 } // namespace
 
+namespace {
+void groups(CaseList &list) {
+  uint64_t seed = 26;
+  for (Element element : {Element::F16, Element::BF16})
+    for (Layout layout : {Layout::BSHD, Layout::BHSD})
+      for (int64_t sq : {1, 3, 33})
+        for (bool causal : {false, true})
+          for (int64_t d : {64, 128}) {
+            AttentionProblem p = normalProblem(
+                {.batch = 2,
+                 .heads = 12,
+                 .kvHeads = 2,
+                 .sq = sq,
+                 .sk = 300,
+                 .d = d,
+                 .element = element,
+                 .layout = layout},
+                causal ? MaskExpr::causal() : MaskExpr::none(), ++seed);
+            if (d == 128)
+              p.kvLengths = {300, 41};
+            list.add(fmt::format("group: {} {} {}, {} queries, head dim {}",
+                                 elementName(element).str(),
+                                 layout == Layout::BSHD ? "bshd" : "bhsd",
+                                 causal ? "causal" : "full", sq, d),
+                     p);
+          }
+}
+} // namespace
+
 void reference::addShapeCases(CaseList &list) {
   headDims(list);
   lengths(list);
   windows(list);
   views(list);
+  groups(list);
 }

@@ -66,6 +66,14 @@ TEST_CASE("GPU case 15: views that kernels read in place", "[cases]") {
   runCases("case 15:", 2);
 }
 
+TEST_CASE("GPU cases of few queries of heads that share keys", "[cases]") {
+  runCases("group:", 48);
+}
+TEST_CASE("GPU cases of few queries of heads that share keys as sm_90a PTX",
+          "[cases][hopper]") {
+  runCases("group:", 48, "sm_90a");
+}
+
 TEMPLATE_TEST_CASE_SIG("GPU case as sm_90a PTX", "[cases][hopper]",
                        ((int Number), Number), 1, 2, 4, 6, 7, 8, 9, 10, 11, 12,
                        13, 14, 15) {

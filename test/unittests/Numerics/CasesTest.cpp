@@ -40,6 +40,9 @@ TEST_CASE("cpu case 12: lengths around tile edges") {
   runCases("case 12:", 81);
 }
 TEST_CASE("cpu case 13: windows that are causal") { runCases("case 13:", 5); }
+TEST_CASE("cpu cases of few queries of heads that share keys") {
+  runCases("group:", 48);
+}
 TEST_CASE("cpu case 14: a grid past 65535 blocks") { runCases("case 14:", 1); }
 TEST_CASE("cpu case 15: views") { runCases("case 15:", 6); }
 
