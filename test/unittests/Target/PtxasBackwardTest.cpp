@@ -46,12 +46,8 @@ constexpr int64_t kSecondWayBytes = 192;
 /// registers.
 constexpr int64_t kLongSecondWayBytes = 960;
 
-/// The main kernel of a softcap beside the longest sums, in the group that has
-/// the scores.
-constexpr int64_t kLongSoftcapBytes = 160;
-
 /// Sums in order where groups share the results: of addresses, in the reducer.
-constexpr int64_t kLongOrderedBytes = 48;
+constexpr int64_t kLongOrderedBytes = 16;
 
 int64_t mostBytes(const Cell &cell, llvm::StringRef kernel) {
   if (cell.arch != "sm_90a")
@@ -59,8 +55,6 @@ int64_t mostBytes(const Cell &cell, llvm::StringRef kernel) {
   bool isLong = cell.headDim > 128;
   if (kernel.ends_with("_dq"))
     return isLong ? kLongSecondWayBytes : kSecondWayBytes;
-  if (isLong && cell.name == "softcap")
-    return kLongSoftcapBytes;
   return isLong && cell.deterministic ? kLongOrderedBytes : 0;
 }
 

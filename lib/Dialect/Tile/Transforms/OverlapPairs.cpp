@@ -111,13 +111,25 @@ Value PairOverlapper::scaled(Value tile, Value factors, Type element) {
 }
 
 /// The factors of a pair in 16 bits, like P: as many registers are there.
+/// Rounded in the map that makes them, where there is one, so that no tile of
+/// f32 lives behind it beside that of the scores.
 Value PairOverlapper::roundedFactors(IRMapping &mapping) {
-  Value factors = parts.scaledGradient.getInputs()[1];
+  Value factors = mapping.lookup(parts.scaledGradient.getInputs()[1]);
   Type element = getElementTypeOrSelf(parts.roundedProbs.getResult(0));
   auto type = cast<RankedTensorType>(factors.getType()).clone(element);
-  return buildMap(b, type, mapping.lookup(factors), {}, [&](ValueRange x) {
-    return SmallVector<Value>{arith::TruncFOp::create(b, element, x[0])};
-  })[0];
+  auto map = factors.getDefiningOp<MapOp>();
+  if (!map || !factors.use_empty())
+    return buildMap(b, type, factors, {}, [&](ValueRange x) {
+      return SmallVector<Value>{arith::TruncFOp::create(b, element, x[0])};
+    })[0];
+  Operation *yield = map.getBody().front().getTerminator();
+  OpOperand &made =
+      yield->getOpOperand(cast<OpResult>(factors).getResultNumber());
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPoint(yield);
+  made.set(arith::TruncFOp::create(b, element, made.get()));
+  factors.setType(type);
+  return factors;
 }
 
 /// Says in `next` where the pair behind `mapping`'s is.

@@ -1,15 +1,15 @@
 // RUN: flashc-opt %s --convert-attn-to-tile="arch=sm_90a" --tile-join-heads --tile-overlap-pairs --canonicalize --cse | FileCheck %s
 //
-// A score function whose derivative is not 1: it is computed with the new scores, in the pair before, and carried in 16 bits.
+// A score function whose derivative is not 1: it is computed with the new scores, in the pair before, and carried in 16 bits, to which
+// it is rounded where it is made.
 
 // CHECK-LABEL: tile.kernel @bwd(
 // CHECK-SAME:    roles = <groups = 2, producer = 56, consumer = 224,
 // CHECK:         %[[S0:.+]] = tile.dot {{.+}} transpose_b
-// CHECK-NEXT:    %[[X0:.+]]:2 = tile.map ins(%[[S0]] :
+// CHECK-NEXT:    %[[X0:.+]]:2 = tile.map ins(%[[S0]] : {{.+}} -> tensor<128x64xf32>, tensor<128x64xf16>
 // CHECK:         scf.if
 // CHECK:           tile.mask %[[X0]]#0
-// CHECK:         %[[F0:.+]] = tile.map ins(%[[X0]]#1 : tensor<128x64xf32>) -> tensor<128x64xf16>
-// CHECK:         scf.for {{.+}} %[[F:[^ ,]+]] = %[[F0]])
+// CHECK:         scf.for {{.+}} %[[F:[^ ,]+]] = %[[X0]]#1)
 // CHECK:           tile.probs
 // CHECK:           %[[DS:.+]] = tile.probs_gradient
 // CHECK-NEXT:      %[[FDS:.+]] = tile.map ins(%[[DS]], %[[F]] : tensor<128x64xf32>, tensor<128x64xf16>)
@@ -19,13 +19,13 @@
 // CHECK:           %[[R:.+]] = tile.map ins(%[[FDS]] : tensor<128x64xf32>) -> tensor<128x64xf16>
 // CHECK:           tile.dot %[[R]]
 // CHECK:           %[[S1:.+]] = tile.dot {{.+}} transpose_b
-// CHECK-NEXT:      %[[X1:.+]]:2 = tile.map ins(%[[S1]] :
+// CHECK-NEXT:      %[[X1:.+]]:2 = tile.map ins(%[[S1]] : {{.+}} -> tensor<128x64xf32>, tensor<128x64xf16>
 // CHECK:             %[[SS:.+]] = arith.mulf
 // CHECK-NEXT:        %[[NEW:.+]] = arith.mulf %[[SS]], %[[SS]]
 // CHECK-NEXT:        %[[D:.+]] = arith.mulf %[[SS]], %cst
-// CHECK-NEXT:        tile.yield %[[NEW]], %[[D]]
-// CHECK:           %[[F1:.+]] = tile.map ins(%[[X1]]#1 : tensor<128x64xf32>) -> tensor<128x64xf16>
-// CHECK:           scf.yield {{.+}}, %[[F1]] :
+// CHECK-NEXT:        %[[R1:.+]] = arith.truncf %[[D]]
+// CHECK-NEXT:        tile.yield %[[NEW]], %[[R1]]
+// CHECK:           scf.yield {{.+}}, %[[X1]]#1 :
 !q = tensor<?x?x2x128xf16>
 func.func @bwd(%q: !q, %k: !q, %v: !q, %o: !q, %lse: tensor<?x2x?xf32>, %do: !q) -> (!q, !q, !q) {
   %dq, %dk, %dv = attn.backward %q, %k, %v, %o, %lse, %do mask(#attn.causal) scale(0.125)
