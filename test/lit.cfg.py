@@ -63,7 +63,7 @@ if subprocess.run([config.python, "-c", "import importlib.util, sys; sys.exit(no
     config.available_features.add("torch")
 if config.sanitized:
     config.available_features.add("asan")
-    config.environment["ASAN_OPTIONS"] = "detect_leaks=0"
+    config.environment["ASAN_OPTIONS"] = "detect_leaks=0:allow_user_poisoning=0"
 
 # FileCheck-22 is Debian's name of the same program.
 config.substitutions += [
