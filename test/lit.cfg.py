@@ -63,6 +63,7 @@ if subprocess.run([config.python, "-c", "import importlib.util, sys; sys.exit(no
     config.available_features.add("torch")
 if config.sanitized:
     config.available_features.add("asan")
+    # LLVM's arenas are poisoned by its headers in our code, and written by its library, which is not instrumented.
     config.environment["ASAN_OPTIONS"] = "detect_leaks=0:allow_user_poisoning=0"
 
 # FileCheck-22 is Debian's name of the same program.
