@@ -18,8 +18,8 @@ Behind the grid and the backward comes a table of both together, the sums of the
 
 --results PREFIX writes PREFIX-TABLE.csv and .md of each (PREFIX-together.md). --ratio-csv FILE[,FILE] adds a peer that is
 not on this machine to the grid or the backward, by its ratio to cuDNN where both were timed, as a column and a second
-geometric mean. --svg draws the two charts of chart.py. A peer that cannot run a cell becomes a note and a dash. Exits 1 where flashc could not run one.
-On a terminal, standard error ends in a line that says how far it is.
+geometric mean. --svg draws the two charts of chart.py. A peer that cannot run a cell becomes a note and a dash. Exits 1
+where flashc could not run one. On a terminal, standard error ends in a line that says how far it is.
 """
 import argparse
 import math

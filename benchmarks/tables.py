@@ -168,7 +168,8 @@ def against_peers(results, title, against, ratios=None):
     columns = {f"{impl} / {against}": [reference(r.best, against) / r.best.get(impl, math.nan) for r in results]
                for impl in ours}
     what = "the fastest peer's" if against == "best" else f"torch-{against}'s"
-    lines = [title, "", f"TFLOP/s, {results[0].cell.direction_name}; the last columns are flashc's speed as a part of {what}."]
+    lines = [title, "", f"TFLOP/s, {results[0].cell.direction_name}; the last columns are flashc's speed as a part of "
+             f"{what}."]
     by_ratio = {}
     if ratios:
         star = ratios.impl + "*"
@@ -212,8 +213,9 @@ def of_variants(results, title):
                      *(f"{values[index]:.2f}" for values in columns.values())])
     heads = ["type", "d", "H", "mask", "score", "plain", "length", *peers, *ours, *(f"plain {impl}" for impl in ours),
              *columns]
-    lines = [title, "", f"TFLOP/s, {results[0].cell.direction_name}, of the FLOPs that the mask leaves; plain is flashc's kernel with the mask of "
-             "that column and no score function, timed in turns with the variant. Ratios are of these speeds.", ""]
+    lines = [title, "", f"TFLOP/s, {results[0].cell.direction_name}, of the FLOPs that the mask leaves; plain is flashc's "
+             "kernel with the mask of that column and no score function, timed in turns with the variant. Ratios are of "
+             "these speeds.", ""]
     groups = group_by(results, lambda r: f"{r.cell.dtype} {mask_name(r.cell)} {r.cell.score}")
     lines += [*table(heads, rows), "", *means("geometric mean (lowest)", groups, columns), *not_run(results)]
     return "\n".join(lines) + "\n"
@@ -226,7 +228,8 @@ def of_orders(results, title):
     rows = [[r.cell.dtype, r.cell.dims, str(r.cell.heads), mask_name(r.cell), str(r.cell.length),
              *(f"{r.best.get(impl, math.nan):.4f}" for impl in (any_order, fixed)), f"{100 * (cost - 1):.0f} %"]
             for r, cost in zip(results, costs)]
-    lines = [title, "", "Milliseconds, backward, timed in turns: sums in any order and in a fixed one, which gives the same bits in every run.", "",
+    lines = [title, "", "Milliseconds, backward, timed in turns: sums in any order and in a fixed one, which gives the same "
+             "bits in every run.", "",
              *table(["type", "d", "H", "mask", "length", "any order", "fixed order", "cost"], rows), *not_run(results)]
     return "\n".join(lines) + "\n"
 

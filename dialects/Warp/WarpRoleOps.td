@@ -205,7 +205,7 @@ def Warp_ReclaimOp : Warp_Op<"reclaim", [MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "Wait until the one block that was sent through a ring of one slot is given back by all, and name the slot";
   let description = [{
     Consumer only, of a ring with a part for each of the role's groups: from here on the bytes of the group's part are its own.
-    What `warp.emit` copies out of them is read when the role ends.
+    One `warp.emit` may copy out of them.
     ```mlir
     %room = warp.reclaim %kr : !warp.ring<64x256xf16, 64, depth = 1> -> !warp.buffer<64x256xf16, 64>
     ```
@@ -290,7 +290,8 @@ def Warp_PassTurnOp : Warp_Op<"pass_turn", [MemoryEffects<[MemRead, MemWrite]>]>
 def Warp_EmitOp : Warp_Op<"emit", [MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "A fragment through shared memory to global memory (stmatrix, TMA), each warpgroup its own part";
   let description = [{
-    Rows and columns outside the view are not written. The buffer, with a part for each group, may be used again when this op is past.
+    Rows and columns outside the view are not written. The buffer, with a part for each group, may be used again when this op is past,
+    but for a reclaimed one, whose bytes are read until the role ends.
     ```mlir
     warp.emit %o via %buf to %view[%b, %h, %row] : !warp.fragment<128x128xf16>, !warp.buffer<128x128xf16, 64, parts = 2>, memref<?x?x?x128xf16, strided<[?, ?, ?, 1], offset: ?>>
     ```

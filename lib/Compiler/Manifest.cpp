@@ -29,9 +29,8 @@ static bool areRowsAlike(attn::ForwardOp op) {
     });
   if (!op.getScore().empty()) {
     Block &score = op.getScore().front();
-    constexpr unsigned kHead = 2, kQuery = 3; // behind the score and the batch
-    differ |= !score.getArgument(kHead).use_empty() ||
-              !score.getArgument(kQuery).use_empty();
+    differ |= !score.getArgument(attn::kScoreHead).use_empty() ||
+              !score.getArgument(attn::kScoreQuery).use_empty();
   }
   return !differ;
 }

@@ -4,11 +4,14 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
 
+#include <limits>
+
 using namespace flashc;
 
 namespace {
 /// Batch, head, row.
 constexpr size_t kHead = 1, kRow = 2;
+constexpr int64_t kMaxRows = std::numeric_limits<int32_t>::max();
 
 bool hasRows(ParamKind kind) {
   return kind == ParamKind::Query || kind == ParamKind::Output ||
@@ -59,8 +62,9 @@ flashc::packHeads(const Manifest &manifest, llvm::ArrayRef<ArrayArg> args) {
   if (rows == 0 || k.shape[kHead] == 0 || heads == k.shape[kHead])
     return std::nullopt;
   int64_t group = heads / k.shape[kHead];
-  if (llvm::divideCeil(rows * group, manifest.qBlock) >=
-      group * llvm::divideCeil(rows, manifest.qBlock))
+  bool isFewer =
+      llvm::divideCeil(rows * group, manifest.qBlock) < uint64_t(group);
+  if (rows >= manifest.qBlock || rows * group > kMaxRows || !isFewer)
     return std::nullopt;
   llvm::SmallVector<ArrayArg, 8> out;
   for (auto [param, arg] : llvm::zip_equal(manifest.params, args)) {

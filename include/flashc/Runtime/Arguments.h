@@ -42,9 +42,9 @@ struct PackedArguments {
 /// The same problem with the rows of all query heads of a key head in one
 /// dimension (pack-GQA): as many heads as the keys have, each with `group`
 /// times the queries. Of arrays that go together, for a kernel of `rows_alike`;
-/// none where that makes no fewer tiles, or where heads and rows of Q, O or LSE
-/// do not lie at one distance from each other (they do for a single query, and
-/// in dense arrays of layout bhsd).
+/// none where a head fills a tile or that makes no fewer tiles, or where heads
+/// and rows of Q, O or LSE do not lie at one distance from each other (they do
+/// for a single query, and in dense arrays of layout bhsd).
 std::optional<llvm::SmallVector<ArrayArg, 8>>
 packHeads(const Manifest &manifest, llvm::ArrayRef<ArrayArg> args);
 

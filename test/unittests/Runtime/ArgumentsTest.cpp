@@ -152,6 +152,18 @@ TEST_CASE("arguments: heads that stay in tiles of their own") {
   CHECK(none([](Manifest &, auto &args) {
     args[0] = {0, {2, 6, 0, 64}, {0, 0, 0, 1}};
   }));
+  CHECK(none([](Manifest &, auto &args) { // a head fills a tile
+    args[0] = {0x1000, {2, 6, 65, 64}, {24960, 4160, 64, 1}};
+    args[5] = {0x6000, {2, 6, 65, 64}, {24960, 4160, 64, 1}};
+    args[6] = {0x7000, {2, 6, 65}, {390, 65, 1}};
+  }));
+  CHECK(none([](Manifest &, auto &args) { // 2^32 rows
+    int64_t heads = int64_t(1) << 30;
+    args[0] = {0x1000, {1, heads, 4, 64}, {heads * 256, 256, 64, 1}};
+    args[1] = args[2] = {0x2000, {1, 1, 70, 64}, {4480, 4480, 64, 1}};
+    args[5] = args[0];
+    args[6] = {0x7000, {1, heads, 4}, {heads * 4, 4, 1}};
+  }));
   // A manifest of somebody else's kernel.
   CHECK(none([](Manifest &m, auto &args) {
     m.params[6].shape = {-1};

@@ -252,6 +252,13 @@ LogicalResult RoleRun::write(Agent &agent, const Instruction &next) {
   if (failed(checkHeld(agent, next.op, buffer, "writes")))
     return failure();
   Slot &slot = agent.slots[buffer % numSlots];
+  if (slot.isReclaimed && slot.writer) {
+    InFlightDiagnostic error =
+        fail(next.op) << "writes a slot that may still be copied out; take "
+                         "back one of another ring";
+    error.attachNote(slot.writer->getLoc()) << "written for that here";
+    return error;
+  }
   if (slot.isAcquired) {
     slot.writer = next.op;
     return success();

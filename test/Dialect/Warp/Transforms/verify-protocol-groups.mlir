@@ -133,6 +133,35 @@ warp.kernel @written_while_read(%k: !view, %out: !view)
 // -----
 
 !view = memref<?x?x?x64xf16, strided<[?, ?, ?, 1], offset: ?>>
+!keys = !warp.ring<64x64xf16, 64, depth = 1>
+!slot = !warp.buffer<64x64xf16, 64>
+!tile = !warp.fragment<64x64xf16>
+warp.kernel @emitted_twice(%k: !view, %out: !view)
+    attributes {grid = array<i64: 0, 0, 0, 1, 0, 2>, q_block = 64 : i64, warps = 8 : i64, groups = 2 : i64} {
+  %i = arith.constant 0 : index
+  %zero = arith.constant 0 : i32
+  %kr = warp.ring : !keys
+  warp.role reducer registers(72) {
+    warp.send %k[%i, %i, %i] to %kr at(%zero, %zero) : !view, !keys
+    %k0 = warp.receive %kr at(%zero, %zero) : !keys -> !slot
+    warp.release %k0 : !slot
+  }
+  warp.role consumer group(0) registers(216) {
+    %t = warp.fill 0.0 : f16 -> !tile
+    %room = warp.reclaim %kr : !keys -> !slot
+    // expected-note @+1 {{written for that here}}
+    warp.emit %t via %room to %out[%i, %i, %i] : !tile, !slot, !view
+    // expected-error @+1 {{writes a slot that may still be copied out; take back one of another ring}}
+    warp.emit %t via %room to %out[%i, %i, %i] : !tile, !slot, !view
+  }
+  warp.role consumer group(1) registers(216) {
+  }
+  warp.return
+}
+
+// -----
+
+!view = memref<?x?x?x64xf16, strided<[?, ?, ?, 1], offset: ?>>
 warp.kernel @one_group(%k: !view)
     attributes {grid = array<i64: 0, 0, 0, 1, 0, 2>, q_block = 64 : i64, warps = 8 : i64, groups = 2 : i64} {
   warp.role reducer registers(72) {

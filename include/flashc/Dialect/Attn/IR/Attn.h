@@ -39,7 +39,7 @@ double getScaleOrDefault(const std::optional<llvm::APFloat> &scale,
                          int64_t headDim);
 /// Arguments of a score region before the captured tensors: score, batch, head,
 /// query, key. A gradient region has one more, the gradient of the new score.
-inline constexpr unsigned kScoreArguments = 5;
+inline constexpr unsigned kScoreArguments = 5, kScoreHead = 2, kScoreQuery = 3;
 } // namespace flashc::attn
 
 #define GET_ATTRDEF_CLASSES
