@@ -405,8 +405,8 @@ def Warp_EndSumsOp : Warp_Op<"end_sums", [MemoryEffects<[MemRead, MemWrite]>]> {
 def Warp_AddPackedOp : Warp_Op<"add_packed", [MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "Add a fragment to sums in global memory in packed order, four elements of a lane at a time";
   let description = [{
-    Reducer only. The fragment has 64 rows, from `row` on, of which `row` is a multiple, and the columns from `first` on. Memory, and what
-    other blocks may do meanwhile, are as for `warp.send_sums`.
+    In a reducer or a consumer. The fragment has 64 rows for each of the role's groups, from `row` on, of which `row` is a multiple, and the columns
+    from `first` on. Memory, and what other blocks may do meanwhile, are as for `warp.send_sums`.
     ```mlir
     warp.add_packed %dq to %sums[%b, %h, %row] first(64) : !warp.fragment<64x64xf32>, memref<?x?x?x256xf32, strided<[?, ?, ?, 1], offset: ?>>
     ```

@@ -17,8 +17,12 @@ struct Errors {
 
 /// The gradient of one capture while it is summed up.
 struct CaptureSum {
-  explicit CaptureSum(size_t size)
-      : values(size), sizes(size), errors(size), terms(size), fromDelta(size) {}
+  CaptureSum(size_t size, double unit)
+      : unit(unit), values(size), sizes(size), errors(size), terms(size),
+        fromDelta(size) {}
+  /// Unit roundoff of a term: those of a gradient of 16 bits are rounded so, as
+  /// they are for dQ and dK, before they are summed up in f32.
+  double unit;
   std::vector<double> values;
   /// Of the terms' absolute values.
   std::vector<double> sizes;
@@ -32,6 +36,7 @@ struct CaptureSum {
     values[element] += term;
     sizes[element] += std::fabs(term);
     errors.sums[element] += error;
+    errors.squares[element] += std::pow(2 * unit * term, 2);
     ++terms[element];
     fromDelta[element] += ofDelta;
     touched.push_back(element);

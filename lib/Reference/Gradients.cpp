@@ -53,8 +53,11 @@ public:
       : problem(problem), p(problem.forward), b(b), hk(hk),
         group(p.heads() / p.kvHeads()), d(p.headDim()), dv(p.valueHeadDim()),
         k(unpack(p.k, b, hk)), v(unpack(p.v, b, hk)) {
-    for (int64_t capture : problem.gradients)
-      captures.emplace_back(elementsOf(p.captures[capture]));
+    for (int64_t capture : problem.gradients) {
+      const Capture &of = p.captures[capture];
+      double unit = of.element == Element::F32 ? 0 : unitRoundoff(of.element);
+      captures.emplace_back(elementsOf(of), unit);
+    }
   }
 
   void reference(GradientValues &out);

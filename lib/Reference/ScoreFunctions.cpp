@@ -252,13 +252,26 @@ void reference::addScoreFunction(AttentionProblem &p, ScoreKind kind,
   use(p, recipeOf(p, kind, random), staticHeads);
 }
 
-void reference::addNarrowBias(AttentionProblem &p, Random &random) {
-  int64_t heads = p.heads(), sq = p.sq(), sk = p.sk();
-  Capture bias = drawCapture("bias", {heads, sq, sk}, random, 0, 1, p.dtype());
+void reference::addNarrowBias(AttentionProblem &p, Random &random, bool byBatch,
+                              bool byHead) {
+  int64_t heads = byHead ? p.heads() : 1, sq = p.sq(), sk = p.sk();
+  std::vector<int64_t> shape;
+  std::string indices;
+  if (byBatch) {
+    shape.push_back(p.batch());
+    indices += "%b, ";
+  }
+  if (byHead) {
+    shape.push_back(heads);
+    indices += "%h, ";
+  }
+  shape.insert(shape.end(), {sq, sk});
+  auto place = [=](int64_t b, int64_t h, int64_t i, int64_t j) {
+    int64_t outer = (byBatch ? b : 0) * heads + (byHead ? h : 0);
+    return (outer * sq + i) * sk + j;
+  };
   use(p,
-      additive(std::move(bias), "%h, %i, %j",
-               [=](int64_t, int64_t h, int64_t i, int64_t j) {
-                 return (h * sq + i) * sk + j;
-               }),
+      additive(drawCapture("bias", shape, random, 0, 1, p.dtype()),
+               indices + "%i, %j", place),
       /*staticHeads=*/false);
 }

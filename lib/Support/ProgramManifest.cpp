@@ -16,30 +16,72 @@ namespace json = llvm::json;
 
 static constexpr llvm::StringLiteral kFormat("flashc-program-1");
 
+/// Whether a capture's dimensions have the sizes that `words` say: " queries D
+/// keys E", then " batch D" and " heads D" where it has such, and " one D" for
+/// others. `batch` and `heads` get whether it has them.
+static std::optional<bool> fitsDims(llvm::StringRef words, uint64_t number,
+                                    const ProgramSizes &sizes, bool &batch,
+                                    bool &heads) {
+  if (number >= sizes.captureShapes.size())
+    return std::nullopt;
+  llvm::ArrayRef<int64_t> shape = sizes.captureShapes[number];
+  bool fits = true, isWrong = false;
+  auto expect = [&](llvm::StringRef word, int64_t size) {
+    uint64_t dim = 0;
+    if (!words.consume_front(word))
+      return false;
+    isWrong |= words.consumeInteger(10, dim) || dim >= shape.size();
+    fits &= !isWrong && shape[dim] == size;
+    return true;
+  };
+  isWrong |= !expect(" queries ", sizes.queries);
+  isWrong |= !expect(" keys ", sizes.keys);
+  batch = expect(" batch ", sizes.batch);
+  heads = expect(" heads ", sizes.heads);
+  while (expect(" one ", 1))
+    ;
+  if (isWrong || !words.empty())
+    return std::nullopt;
+  return fits;
+}
+
 /// "N" or "N unless queries D keys E", and " one F" for other dimensions.
 static std::optional<int64_t> sizeOfCapture(llvm::StringRef words,
                                             const ProgramSizes &sizes) {
-  uint64_t number = 0, queries = 0, keys = 0, one = 0;
+  uint64_t number = 0;
   if (words.consumeInteger(10, number) || number >= sizes.captures.size())
     return std::nullopt;
   if (words.empty())
     return sizes.captures[number];
-  if (!words.consume_front(" unless queries ") ||
-      words.consumeInteger(10, queries) || !words.consume_front(" keys ") ||
-      words.consumeInteger(10, keys) || number >= sizes.captureShapes.size())
+  if (!words.consume_front(" unless"))
     return std::nullopt;
-  llvm::ArrayRef<int64_t> shape = sizes.captureShapes[number];
-  if (queries >= shape.size() || keys >= shape.size())
+  bool batch = false, heads = false;
+  std::optional<bool> fits = fitsDims(words, number, sizes, batch, heads);
+  if (!fits || batch || heads)
     return std::nullopt;
-  bool isExact = shape[queries] == sizes.queries && shape[keys] == sizes.keys;
-  while (words.consume_front(" one ")) {
-    if (words.consumeInteger(10, one) || one >= shape.size())
-      return std::nullopt;
-    isExact &= shape[one] == 1;
-  }
-  if (!words.empty())
+  return *fits ? 0 : sizes.captures[number];
+}
+
+/// "Q K of capture N" and its dimensions: the rows of tiles of Q queries that
+/// stand in blocks of K keys, or none where nothing is summed up in them.
+static std::optional<int64_t> rowsOfTiles(llvm::StringRef words,
+                                          const ProgramSizes &sizes) {
+  uint64_t queries = 0, keys = 0, number = 0;
+  constexpr uint64_t kMost = 1 << 20;
+  if (words.consumeInteger(10, queries) || !words.consume_front(" ") ||
+      words.consumeInteger(10, keys) || !words.consume_front(" of capture ") ||
+      words.consumeInteger(10, number) || queries < 1 || keys < 1 ||
+      queries > kMost || keys > kMost)
     return std::nullopt;
-  return isExact ? 0 : sizes.captures[number];
+  bool batch = false, heads = false;
+  std::optional<bool> fits = fitsDims(words, number, sizes, batch, heads);
+  if (!fits)
+    return std::nullopt;
+  bool isShared = !heads || (!batch && sizes.batch != 1);
+  if (!*fits || !isShared)
+    return 0;
+  return int64_t(llvm::divideCeil(sizes.queries, queries) *
+                 llvm::alignTo(sizes.keys, keys));
 }
 
 static std::optional<int64_t> sizeOf(llvm::StringRef word,
@@ -49,6 +91,8 @@ static std::optional<int64_t> sizeOf(llvm::StringRef word,
     return number;
   if (word.consume_front("capture "))
     return sizeOfCapture(word, sizes);
+  if (word.consume_front("tiles "))
+    return rowsOfTiles(word, sizes);
   if (word.consume_front("queries up to ")) {
     if (word.getAsInteger(10, number) || number < 1)
       return std::nullopt;
@@ -76,8 +120,9 @@ flashc::workspaceSizes(const Workspace &workspace, const ProgramSizes &sizes) {
       return makeError("workspace '{}' has the size '{}', but sizes are batch, "
                        "heads, kv_heads, queries, queries up to N, keys, "
                        "capture N with N below {}, capture N unless queries D "
-                       "keys E one F with dimensions of it, or a number; "
-                       "correct the manifest",
+                       "keys E one F or tiles Q K of capture N queries D keys "
+                       "E batch B heads H one F with dimensions of it, or a "
+                       "number; correct the manifest",
                        workspace.name, word, sizes.captures.size());
     result.push_back(*size);
   }

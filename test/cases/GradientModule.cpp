@@ -192,14 +192,38 @@ public:
         for (int64_t s = 211; isJunk && s < 290; ++s)
           for (int64_t h = 0; h < 2; ++h)
             p.v.set(0, h, s, 3, std::numeric_limits<float>::quiet_NaN());
-        addNarrowBias(p, random);
+        addNarrowBias(p, random, /*byBatch=*/false, /*byHead=*/true);
         cases.push_back(make(std::move(p)));
       }
-    // Added up over batches: the main kernel writes none of it.
+  }
+
+  /// Biases that batches or heads share, so that their gradients are summed up:
+  /// by the main kernel, or in order by one of their own.
+  void addSharedBiases(std::vector<GradientCase> &cases) {
+    for (bool byBatch : {false, true})
+      for (bool byHead : {false, true}) {
+        if (byBatch && byHead)
+          continue;
+        for (const MaskExpr &mask : {MaskExpr::none(), MaskExpr::causal()}) {
+          bool isCausal = mask.kind != MaskExpr::Kind::None;
+          AttentionProblem p =
+              normalProblem(element, dims, {2, 4, 2, 200, 330}, mask, random);
+          if (isCausal)
+            p.kvLengths = {211, 330};
+          for (int64_t s = 211; isCausal && !byHead && s < 330; ++s)
+            p.v.set(0, 1, s, 3, std::numeric_limits<float>::quiet_NaN());
+          addNarrowBias(p, random, byBatch, byHead);
+          cases.push_back(make(std::move(p)));
+        }
+      }
     AttentionProblem p = normalProblem(element, dims, {2, 2, 2, 200, 130},
                                        MaskExpr::none(), random);
-    addNarrowBias(p, random);
-    cases.push_back(make(std::move(p)));
+    addNarrowBias(p, random, /*byBatch=*/false, /*byHead=*/false);
+    GradientCase test = make(std::move(p));
+    test.problem.deterministic = true;
+    test.schedule = roleSchedule(dims, /*hasScore=*/true, /*isDistance=*/false,
+                                 /*isOrdered=*/true);
+    cases.push_back(std::move(test));
   }
 
   void addKeyLengths(std::vector<GradientCase> &cases) {
@@ -257,6 +281,7 @@ std::vector<GradientCase> test::roleVariantCases() {
     RoleVariants variants(dims, element, random);
     variants.addScores(cases);
     variants.addBiases(cases);
+    variants.addSharedBiases(cases);
     variants.addKeyLengths(cases);
     variants.addOrdered(cases);
   }

@@ -65,8 +65,10 @@ constexpr int kScoreKinds = 7;
 void addScoreFunction(AttentionProblem &problem, ScoreKind kind, Random &random,
                       bool staticHeads);
 
-/// Gives the problem, which is not empty, a bias (h, i, j) of its own type.
-void addNarrowBias(AttentionProblem &p, Random &random);
+/// Gives the problem, which is not empty, a bias for each query and key of its
+/// own type, with a number for each batch or head too, or one for all of them.
+void addNarrowBias(AttentionProblem &p, Random &random, bool byBatch,
+                   bool byHead);
 
 } // namespace flashc::reference
 

@@ -19,8 +19,12 @@ struct Workspace {
   /// N" (to a multiple of N, at least N), "capture N" (the number of elements
   /// of captured tensor N), "capture N unless queries D keys E one F" (the
   /// same, but 0 where its dimensions D and E have the sizes of queries and
-  /// keys and F, of which there may be none or several, has size 1), or a
-  /// number.
+  /// keys and F, of which there may be none or several, has size 1), "tiles Q K
+  /// of capture N queries D keys E batch B heads H one F" (the rows of
+  /// ceil(queries / Q) tiles that have a row for each of the keys up to a
+  /// multiple of K, but 0 where a dimension does not have the size of what it
+  /// is named after, or the capture has an element for each batch and head;
+  /// those of batches and heads may be missing), or a number.
   std::vector<std::string> sizes;
   /// Holds zeros before the first kernel runs.
   bool zeroed = false;

@@ -97,7 +97,9 @@ private:
   std::string kernelName;
   int64_t rows = 0, scratch = 0;
   Place batchPlace, headsPlace, blocksPlace;
-  bool inOrder = false;
+  /// The programs of one batch and head, or all of them, run one after the
+  /// other.
+  bool inOrder = false, oneByOne = false;
   std::vector<Parameter> parameters;
   Entry entry = nullptr;
   std::shared_ptr<llvm::orc::LLJIT> jit; // owns the code

@@ -14,6 +14,9 @@ std::string BufferList::gradientOf(int64_t capture) {
 std::string BufferList::sumOf(int64_t capture) {
   return gradientOf(capture) + "_sum";
 }
+std::string BufferList::tilesOf(int64_t capture) {
+  return gradientOf(capture) + "_tiles";
+}
 
 void BufferList::add(std::string name, MemRefType type,
                      DictionaryAttr attributes) {
@@ -119,6 +122,16 @@ void BufferList::addDirect(int64_t capture, bool isZeroed) {
   if (isZeroed)
     gradient.attributes =
         b.getDictionaryAttr(b.getNamedAttr(kZeroed, b.getUnitAttr()));
+}
+
+void BufferList::addTiles(int64_t capture, StringRef batches, StringRef heads,
+                          std::string rows, int64_t q) {
+  int64_t any = ShapedType::kDynamic;
+  Builder b(list.front().second.type.getContext());
+  addWorkspace(tilesOf(capture),
+               RankedTensorType::get({any, any, any, q}, b.getF32Type()),
+               {batches.str(), heads.str(), std::move(rows), std::to_string(q)},
+               {kZeroed, kPacked});
 }
 
 void BufferList::addSums(int64_t capture, bool forEachHead,

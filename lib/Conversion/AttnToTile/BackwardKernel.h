@@ -31,7 +31,8 @@ struct Buffer {
 /// `tile.workspace`, each "batch", "heads", "kv_heads", "queries", "keys",
 /// "queries up to N" (to a multiple of N), "capture N" (elements of that
 /// captured tensor), "capture N unless queries D keys E one F" (0 where its
-/// dimensions D and E are those and F is 1) or a number, and `tile.zeroed` if
+/// dimensions D and E are those and F is 1), "tiles Q K of capture N ..."
+/// (Support/ProgramManifest.h) or a number, and `tile.zeroed` if
 /// it holds zeros before the first kernel. A GPU's kernels may keep it in an
 /// order of their own: with `tile.fragment_order` that of fragments (as
 /// `warp.load_sums` has it), with `tile.packed` that of warp.send_sums, inside
@@ -45,6 +46,9 @@ struct Buffer {
 ///             where these are to be computed again
 ///   dcaptureN_sum  gradients of a capture, flat; their sum over the two
 ///             dimensions in front is its gradient
+///   dcaptureN_tiles  of kernels with roles, of a capture that batches or heads
+///             share: tiles of keys x q, those of a query block one below the
+///             other
 class BufferList {
 public:
   BufferList(mlir::func::FuncOp func, attn::BackwardOp op,
@@ -59,12 +63,16 @@ public:
   bool has(llvm::StringRef name) const { return list.contains(name); }
   llvm::ArrayRef<std::string> getCaptures() const { return captures; }
 
+  /// Adds the workspace dcaptureN_tiles: [batches or 1][heads or 1][rows][q].
+  void addTiles(int64_t capture, llvm::StringRef batches, llvm::StringRef heads,
+                std::string rows, int64_t q);
   /// Adds the workspace redo, and marks the capture's gradient as zeroed if not
   /// all blocks of pairs are visited.
   void addDirect(int64_t capture, bool isZeroed);
   static constexpr llvm::StringLiteral kRedo = "redo";
   static std::string gradientOf(int64_t capture);
   static std::string sumOf(int64_t capture);
+  static std::string tilesOf(int64_t capture);
 
 private:
   void add(std::string name, mlir::MemRefType type,

@@ -102,9 +102,15 @@ BackwardBuilder::BackwardBuilder(OpBuilder &builder, func::FuncOp func,
   constexpr unsigned kEnds = 2;
   hidesSome = sets.size() != 1 || sets.front().getNumConstraints() > kEnds;
   for (const CaptureForm &form : forms)
-    if (form.isPlain && op.hasPlainScoreGradient() && schedule.getRoles())
+    if (form.isPlain && op.hasPlainScoreGradient() && schedule.getRoles()) {
       buffers.addDirect(form.capture,
                         /*isZeroed=*/hidesSome || bool(op.getKvLengths()));
+      bool isOwn = form.batchDim >= 0 && form.headDim >= 0;
+      if (!isOwn && !op.getDeterministic())
+        buffers.addTiles(form.capture, form.batchDim < 0 ? "1" : "batch",
+                         form.headDim < 0 ? "1" : "heads",
+                         wordOfTiles(form, k.q, k.kv), k.q);
+    }
 }
 
 void BackwardBuilder::buildDelta() {
@@ -211,13 +217,15 @@ SmallVector<Value> BackwardBuilder::buildStep(const KeyBlock &keys, Value head,
   }
   size_t first = 2;
   for (const CaptureForm &form : forms) {
-    if (isWrittenBeside(k, form)) {
-      Type of = cast<MemRefType>(
-                    k.view(BufferList::gradientOf(form.capture)).getType())
-                    .getElementType();
-      buildDirectStore(k, form, queries, keys,
-                       of == k.element ? gradient : pair.scoreGradient,
-                       exact.lookup(form.capture));
+    if (isMadeBeside(k, form)) {
+      Type of =
+          getElementTypeOrSelf(k.op.getCaptures()[form.capture].getType());
+      Value added = of == k.element ? gradient : pair.scoreGradient;
+      if (isWrittenBeside(k, form))
+        buildDirectStore(k, form, queries, keys, added,
+                         exact.lookup(form.capture));
+      if (isAddedBeside(k, form))
+        buildTileSum(k, form, queries, keys, added);
     }
     if (form.isGathered)
       continue;
@@ -288,8 +296,12 @@ void BackwardBuilder::buildMain() {
   for (const CaptureForm &form : forms)
     if (!form.isGathered)
       outputs.push_back(BufferList::sumOf(form.capture));
-    else if (isWrittenBeside(k, form))
-      outputs.push_back(BufferList::gradientOf(form.capture));
+    else {
+      if (isWrittenBeside(k, form))
+        outputs.push_back(BufferList::gradientOf(form.capture));
+      if (isAddedBeside(k, form))
+        outputs.push_back(BufferList::tilesOf(form.capture));
+    }
   if (buffers.has(BufferList::kRedo))
     outputs.push_back(BufferList::kRedo.str());
   SmallVector<std::string> arguments(inputs);
@@ -443,6 +455,8 @@ void BackwardBuilder::build() {
     buildQueryGradient();
   for (const CaptureForm &form : forms) {
     std::string gradient = "_" + BufferList::gradientOf(form.capture);
+    if (isAddedBeside(k, form))
+      buildTileKernel(k, named(gradient + "_tiles"), form);
     if (form.isGathered)
       buildGatherKernel(k, named(gradient), form, inputs);
     buildSumKernel(k, named(gradient + "_sum"), form);

@@ -128,10 +128,37 @@ void buildRowSums(BackwardKernel &k, const CaptureForm &form, Value batch,
   }
 }
 
-bool isWrittenBeside(const BackwardKernel &k, const CaptureForm &form) {
+bool isMadeBeside(const BackwardKernel &k, const CaptureForm &form) {
   attn::BackwardOp op = k.op;
   return form.isPlain && op.hasPlainScoreGradient() &&
          k.buffers.has(BufferList::kRedo);
+}
+
+/// One that heads share is added whatever their number.
+bool isWrittenBeside(const BackwardKernel &k, const CaptureForm &form) {
+  return isMadeBeside(k, form) &&
+         (form.headDim >= 0 || !isAddedBeside(k, form));
+}
+
+bool isAddedBeside(const BackwardKernel &k, const CaptureForm &form) {
+  return isMadeBeside(k, form) &&
+         k.buffers.has(BufferList::tilesOf(form.capture));
+}
+
+std::string wordOfTiles(const CaptureForm &form, int64_t q, int64_t kv) {
+  std::string word = "tiles " + std::to_string(q) + " " + std::to_string(kv) +
+                     " of capture " + std::to_string(form.capture);
+  auto add = [&](StringRef what, int64_t dim) {
+    if (dim >= 0)
+      word += (" " + what + " ").str() + std::to_string(dim);
+  };
+  add("queries", form.queryDim);
+  add("keys", form.keyDim);
+  add("batch", form.batchDim);
+  add("heads", form.headDim);
+  for (int64_t dim : form.otherDims)
+    add("one", dim);
+  return word;
 }
 
 Value buildIsExact(BackwardKernel &k, const CaptureForm &form) {
@@ -152,9 +179,11 @@ Value buildIsExact(BackwardKernel &k, const CaptureForm &form) {
   return isExact;
 }
 
-void buildDirectStore(BackwardKernel &k, const CaptureForm &form,
-                      const QueryBlock &queries, const KeyBlock &keys,
-                      Value gradient, Value isExact) {
+/// `gradient`, keys x queries from (firstKey, firstRow) on, to the elements of
+/// a batch and head, if `isAsked`.
+static void buildElementStore(BackwardKernel &k, const CaptureForm &form,
+                              Value batch, Value head, Value firstKey,
+                              Value firstRow, Value gradient, Value isAsked) {
   Value memory = k.view(BufferList::gradientOf(form.capture));
   Type element = llvm::cast<MemRefType>(memory.getType()).getElementType();
   // Elements from one index of a dimension to the next.
@@ -168,20 +197,77 @@ void buildDirectStore(BackwardKernel &k, const CaptureForm &form,
   };
   Value first = k.index(0);
   if (form.batchDim >= 0)
-    first = k.add(first, k.mul(queries.batch, strideOf(form.batchDim)));
+    first = k.add(first, k.mul(batch, strideOf(form.batchDim)));
   if (form.headDim >= 0)
-    first = k.add(first, k.mul(queries.head, strideOf(form.headDim)));
+    first = k.add(first, k.mul(head, strideOf(form.headDim)));
   Value ofQuery = strideOf(form.queryDim), ofKey = strideOf(form.keyDim);
   buildScatter(k, tile::ScatterKind::Set, k.cast(gradient, element),
-               {keys.firstKey, queries.firstRow}, /*exclusive=*/true,
+               {firstKey, firstRow}, /*exclusive=*/true,
                /*ordered=*/false, memory,
                [&](ValueRange x) -> SmallVector<Value> {
                  Value inside = arith::AndIOp::create(
                      k.b, isBelow(k, x[1], k.sk), isBelow(k, x[2], k.sq));
-                 inside = arith::AndIOp::create(k.b, inside, isExact);
+                 inside = arith::AndIOp::create(k.b, inside, isAsked);
                  Value place = k.add(k.mul(x[2], ofQuery), k.mul(x[1], ofKey));
                  return {inside, x[0], k.add(first, place)};
                });
+}
+
+void buildDirectStore(BackwardKernel &k, const CaptureForm &form,
+                      const QueryBlock &queries, const KeyBlock &keys,
+                      Value gradient, Value isExact) {
+  buildElementStore(k, form, queries.batch, queries.head, keys.firstKey,
+                    queries.firstRow, gradient, isExact);
+}
+
+/// Keys in whole blocks, which are the rows of a query block's tiles.
+static Value rowsOfTiles(BackwardKernel &k) {
+  return k.mul(k.blocksOf(k.sk, k.kv), k.index(k.kv));
+}
+
+void buildTileSum(BackwardKernel &k, const CaptureForm &form,
+                  const QueryBlock &queries, const KeyBlock &keys,
+                  Value gradient) {
+  Value zero = k.index(0);
+  Value block =
+      k.b.createOrFold<arith::DivUIOp>(queries.firstRow, k.index(k.q));
+  Value row = k.add(k.mul(block, rowsOfTiles(k)), keys.firstKey);
+  tile::AccumulateOp::create(k.b, k.cast(gradient, k.b.getF32Type()),
+                             k.view(BufferList::tilesOf(form.capture)),
+                             form.batchDim < 0 ? zero : queries.batch,
+                             form.headDim < 0 ? zero : queries.head, row,
+                             /*ordered=*/false,
+                             /*turns=*/Value(), /*follows=*/Value());
+}
+
+/// Whether the main kernel came upon nothing that is not finite.
+static Value buildIsFinite(BackwardKernel &k) {
+  Value zero = k.index(0);
+  Value redo = memref::LoadOp::create(k.b, k.view(BufferList::kRedo),
+                                      ValueRange{zero, zero, zero});
+  return arith::CmpFOp::create(k.b, arith::CmpFPredicate::OEQ, redo,
+                               tile::buildF32(k.b, 0.0f));
+}
+
+void buildTileKernel(BackwardKernel &k, StringRef name,
+                     const CaptureForm &form) {
+  std::string tiles = BufferList::tilesOf(form.capture);
+  k.setPlain(true);
+  int64_t rows = k.getPlainRows();
+  k.begin(name,
+          {"q", "k", k.buffers.getCaptures()[form.capture],
+           BufferList::kRedo.str(), tiles},
+          BufferList::gradientOf(form.capture), {tiles, 0}, {tiles, 1},
+          {tiles, 2}, rows);
+  Value row = k.mul(k.block, k.index(rows)), below = rowsOfTiles(k);
+  Value firstRow =
+      k.mul(k.b.createOrFold<arith::DivUIOp>(row, below), k.index(k.q));
+  Value firstKey = k.b.createOrFold<arith::RemUIOp>(row, below);
+  Value sums = k.load(k.view(tiles), k.batch, k.head, row, {rows, k.q});
+  buildElementStore(k, form, k.batch, k.head, firstKey, firstRow, sums,
+                    buildIsFinite(k));
+  k.end();
+  k.setPlain(false);
 }
 
 void buildRedoFlag(BackwardKernel &k, const KeyBlock &keys, Value rows) {
@@ -301,21 +387,25 @@ void Gatherer::store(Value sums, Value firstRow, Value firstKey) {
   add();
 }
 
-/// Whether the main kernel has written all, and it is finite.
+/// Whether the main kernel has it all, and it is finite.
 Value Gatherer::buildIsDone() {
-  Value zero = k.index(0);
-  Value redo = memref::LoadOp::create(k.b, k.view(BufferList::kRedo),
-                                      ValueRange{zero, zero, zero});
-  Value isFinite = arith::CmpFOp::create(k.b, arith::CmpFPredicate::OEQ, redo,
-                                         tile::buildF32(k.b, 0.0f));
-  return arith::AndIOp::create(k.b, isFinite, buildIsExact(k, form));
+  Value has;
+  if (isAddedBeside(k, form))
+    has = arith::CmpIOp::create(
+        k.b, arith::CmpIPredicate::ne,
+        k.dim(k.view(BufferList::tilesOf(form.capture)), 2), k.index(0));
+  if (isWrittenBeside(k, form)) {
+    Value isExact = buildIsExact(k, form);
+    has = has ? k.b.createOrFold<arith::OrIOp>(has, isExact) : isExact;
+  }
+  return arith::AndIOp::create(k.b, buildIsFinite(k), has);
 }
 
 void Gatherer::build() {
   Value rowBlocks = k.blocksOf(k.dim(capture, form.queryDim), k.q);
   Value keyBlocks = k.blocksOf(k.dim(capture, form.keyDim), k.kv);
   Range rows = owned(k.block, rowBlocks, k.blocksOf(k.sq, k.q));
-  if (isWrittenBeside(k, form))
+  if (isMadeBeside(k, form))
     keyBlocks =
         arith::SelectOp::create(k.b, buildIsDone(), k.index(0), keyBlocks);
   auto each = [&](Range range, function_ref<void(Value)> body) {
@@ -348,8 +438,10 @@ void buildGatherKernel(BackwardKernel &k, StringRef name,
   SmallVector<std::string> outputs = {BufferList::sumOf(form.capture),
                                       BufferList::gradientOf(form.capture)};
   SmallVector<std::string> arguments(inputs);
-  if (isWrittenBeside(k, form))
+  if (isMadeBeside(k, form))
     arguments.push_back(BufferList::kRedo.str());
+  if (isAddedBeside(k, form)) // for its size
+    arguments.push_back(BufferList::tilesOf(form.capture));
   k.begin(name, arguments, outputs, place(form.batchDim), place(form.headDim),
           place(form.queryDim), k.q);
   Gatherer(k, form).build();

@@ -24,9 +24,10 @@ struct AdditionForm {
 ///   has an element for each query and key, and no more, they are written as
 ///   they are; else they are added to an array, as those past the end of a
 ///   dimension are its last one's too.
-///   A main kernel with roles writes them itself, from the tile that it has: no
-///   pair is computed twice, and the kernel beside is there for captures of
-///   other sizes, and for what is not finite (docs/decisions/025).
+///   A main kernel with roles writes them itself, from the tile that it has, or
+///   adds them to tiles in memory where batches or heads share them: no pair is
+///   computed twice, and the kernel beside is there for captures of other
+///   sizes, and for what is not finite (docs/decisions/025, 027).
 /// * else: the main kernel adds to an array for each batch and key head, whose
 ///   programs do so in order; those arrays are summed up afterwards.
 struct CaptureForm {
@@ -60,8 +61,19 @@ void buildRowSums(BackwardKernel &kernel, const CaptureForm &form,
                   mlir::Value batch, mlir::Value head, const KeyBlock &keys,
                   mlir::ValueRange sums);
 
-/// Whether the main kernel writes the form's gradient, where sizes allow it.
+/// Whether the main kernel has the form's gradient, where sizes allow it: it
+/// writes it, or adds to its tiles, or either.
+bool isMadeBeside(const BackwardKernel &kernel, const CaptureForm &form);
 bool isWrittenBeside(const BackwardKernel &kernel, const CaptureForm &form);
+bool isAddedBeside(const BackwardKernel &kernel, const CaptureForm &form);
+/// The word for the rows of the form's tiles, of q queries in blocks of kv
+/// keys.
+std::string wordOfTiles(const CaptureForm &form, int64_t q, int64_t kv);
+/// Within the main kernel's step, of a form that is added: `gradient`, as
+/// below, to the tiles.
+void buildTileSum(BackwardKernel &kernel, const CaptureForm &form,
+                  const QueryBlock &queries, const KeyBlock &keys,
+                  mlir::Value gradient);
 /// Within the main kernel's step, of such a form: `gradient`, the pair's
 /// rounded or whole score gradients, to the capture's, if `isExact`.
 void buildDirectStore(BackwardKernel &kernel, const CaptureForm &form,
@@ -75,6 +87,9 @@ void buildRedoFlag(BackwardKernel &kernel, const KeyBlock &keys,
 /// head, and no more.
 mlir::Value buildIsExact(BackwardKernel &kernel, const CaptureForm &form);
 
+/// The kernel that makes the gradient of its tiles.
+void buildTileKernel(BackwardKernel &kernel, llvm::StringRef name,
+                     const CaptureForm &form);
 /// The kernel of a gathered form.
 void buildGatherKernel(BackwardKernel &kernel, llvm::StringRef name,
                        const CaptureForm &form,

@@ -62,6 +62,17 @@ static bool sharesSums(tile::KernelOp kernel) {
   return kernel.walk(shares).wasInterrupted();
 }
 
+/// Whether also programs of other batches or heads do so.
+static bool sharesSumsOfAll(tile::KernelOp kernel) {
+  return kernel
+      .walk([](tile::AccumulateOp op) {
+        bool isShared = matchPattern(op.getBatch(), m_Constant()) ||
+                        matchPattern(op.getHead(), m_Constant());
+        return isShared ? WalkResult::interrupt() : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
 void Emitter::addGrid(SmallVectorImpl<NamedAttribute> &facts) {
   tile::GridAttr grid = kernel.getGridOrDefault();
   auto add = [&](StringRef name, Attribute value) {
@@ -72,6 +83,7 @@ void Emitter::addGrid(SmallVectorImpl<NamedAttribute> &facts) {
   add("blocks", b.getDenseI64ArrayAttr(grid.getBlocks()));
   add("rows", b.getI64IntegerAttr(grid.getRows()));
   add("in_order", b.getBoolAttr(sharesSums(kernel)));
+  add("one_by_one", b.getBoolAttr(sharesSumsOfAll(kernel)));
 }
 
 /// Vectors have no tails here: tiles are padded on the tile level.

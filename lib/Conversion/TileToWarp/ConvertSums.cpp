@@ -58,11 +58,31 @@ static LogicalResult checkUnordered(Operation *op, bool ordered) {
 LogicalResult KernelConverter::convertAccumulate(tile::AccumulateOp op) {
   if (failed(checkUnordered(op, op.getOrdered())))
     return failure();
+  if (isPacked(op.getView())) {
+    addPackedRows(op);
+    return success();
+  }
   warp::AddSumsOp::create(builder, op.getLoc(), lookup(op.getTile()),
                           lookup(op.getView()), lookup(op.getBatch()),
                           lookup(op.getHead()), lookup(op.getRow()),
                           isMarked(op.getView(), "tile.fragment_order"));
   return success();
+}
+
+/// Such memory is in whole tiles: the first row tells for all.
+void KernelConverter::addPackedRows(tile::AccumulateOp op) {
+  Location loc = op.getLoc();
+  Value view = lookup(op.getView()), row = lookup(op.getRow());
+  Value rows = memref::DimOp::create(builder, loc, view, 2);
+  Value isInside =
+      arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt, row, rows);
+  Value tile = lookup(op.getTile());
+  auto branch = scf::IfOp::create(builder, loc, isInside,
+                                  /*withElseRegion=*/false);
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(branch.thenBlock());
+  warp::AddPackedOp::create(builder, loc, tile, view, lookup(op.getBatch()),
+                            lookup(op.getHead()), row, /*first=*/0);
 }
 
 LogicalResult KernelConverter::convertScatter(tile::ScatterOp op) {

@@ -36,7 +36,10 @@ LogicalResult GradientConverter::convert() {
 
 LogicalResult GradientConverter::findParts() {
   SmallVector<tile::AccumulateOp> sums;
-  kernel.walk([&](tile::AccumulateOp op) { sums.push_back(op); });
+  kernel.walk([&](tile::AccumulateOp op) {
+    if (op.getTile().getDefiningOp<tile::DotOp>())
+      sums.push_back(op);
+  });
   accumulate = sums.size() == 1 ? sums[0] : tile::AccumulateOp();
   loop = accumulate ? dyn_cast<scf::ForOp>(accumulate->getParentOp())
                     : scf::ForOp();

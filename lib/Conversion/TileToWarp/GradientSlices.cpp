@@ -25,7 +25,11 @@ void GradientConverter::findNeeded() {
   if (groupNow && *groupNow == kValueGroup)
     toVisit.push_back(weights);
   else // of dS, or of dK
-    kernel.walk([&](tile::ScatterOp scatter) { needOp(scatter); });
+    kernel.walk([&](Operation *op) {
+      if (isa<tile::ScatterOp>(op) ||
+          (isa<tile::AccumulateOp>(op) && op != accumulate))
+        needOp(op);
+    });
   while (!toVisit.empty())
     needValue(toVisit.pop_back_val());
 }

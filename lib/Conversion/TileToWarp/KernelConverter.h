@@ -71,6 +71,7 @@ protected:
   bool isPacked(mlir::Value view);
   mlir::LogicalResult convertLoadToFragment(tile::LoadOp op);
   virtual mlir::LogicalResult convertAccumulate(tile::AccumulateOp op);
+  void addPackedRows(tile::AccumulateOp op);
   mlir::LogicalResult convertScatter(tile::ScatterOp op);
 
   /// The types of fragments and buffers for a tile; null, with an error at

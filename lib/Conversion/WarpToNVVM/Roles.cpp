@@ -2,6 +2,8 @@
 // part into the producer's one thread, or the reducer, and the consumers.
 #include "KernelEmitter.h"
 
+#include "llvm/Support/SaveAndRestore.h"
+
 using namespace mlir;
 using namespace flashc;
 
@@ -137,9 +139,12 @@ LogicalResult KernelEmitter::emitRoles() {
   if (failed(reduces ? emitReducer(producer, loading, warp)
                      : emitProducer(producer, loading)))
     return failure();
-  for (auto [consumer, block] : llvm::zip_equal(consumers, computing))
+  for (auto [consumer, block] : llvm::zip_equal(consumers, computing)) {
+    // A role may make these again, for itself alone.
+    llvm::SaveAndRestore<Value> ownThread(thread), ownLane(lane);
     if (failed(emitConsumer(consumer, block, warp)))
       return failure();
+  }
   return success();
 }
 

@@ -38,6 +38,7 @@ llvm::Error CpuKernel::describe(DictionaryAttr facts) {
   headsPlace = placeOf(facts, "heads");
   blocksPlace = placeOf(facts, "blocks");
   inOrder = facts.getAs<BoolAttr>("in_order").getValue();
+  oneByOne = facts.getAs<BoolAttr>("one_by_one").getValue();
   for (Attribute attribute : facts.getAs<ArrayAttr>("arguments")) {
     auto type = cast<MemRefType>(cast<TypeAttr>(attribute).getValue());
     Parameter parameter;

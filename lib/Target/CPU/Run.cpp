@@ -131,7 +131,8 @@ Error CpuKernel::run(ArrayRef<CpuArgument> arguments, unsigned threads) const {
     descriptors.push_back(descriptorOf(argument));
   if (threads == 0)
     threads = std::max(1u, std::thread::hardware_concurrency());
-  threads = unsigned(std::min<int64_t>(threads, inOrder ? chains : total));
+  int64_t parallel = oneByOne ? 1 : inOrder ? chains : total;
+  threads = unsigned(std::min<int64_t>(threads, parallel));
   std::atomic<int64_t> next{0};
   std::vector<std::thread> others;
   for (unsigned i = 1; i < threads; ++i)

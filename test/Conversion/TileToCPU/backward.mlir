@@ -6,7 +6,7 @@
 
 // The transposed factor is read where it lies, columns for rows. Sums that others add to make programs of one head run in order.
 // CHECK-LABEL: func.func @transposed(
-// CHECK-SAME:    batch = array<i64: 0, 0>, blocks = array<i64: 0, 2>, heads = array<i64: 0, 1>, in_order = true, rows = 32 : i64
+// CHECK-SAME:    batch = array<i64: 0, 0>, blocks = array<i64: 0, 2>, heads = array<i64: 0, 1>, in_order = true, one_by_one = false, rows = 32 : i64
 // CHECK:           %{{.+}}:8 = scf.for %[[K:[^ ]+]] =
 // CHECK:             memref.load %{{.+}}[%[[K]], %{{.+}}] : memref<32x16xf32>
 // CHECK:             vector.fma
@@ -32,7 +32,7 @@ tile.kernel @transposed(%k: !view, %dq: !view {tile.output}) attributes {
 // Values of rows are read up to the limit; a tile of one row is the same for all rows of a map. A scatter goes lane by lane. Its places
 // are its own, so programs may run in any order.
 // CHECK-LABEL: func.func @values(
-// CHECK-SAME:    batch = array<i64>, blocks = array<i64: 0, 2>, heads = array<i64>, in_order = false, rows = 16 : i64
+// CHECK-SAME:    batch = array<i64>, blocks = array<i64: 0, 2>, heads = array<i64>, in_order = false, one_by_one = false, rows = 16 : i64
 // CHECK:         %[[MASK:.+]] = vector.create_mask %{{.+}} : vector<8xi1>
 // CHECK:         %[[V:.+]] = vector.maskedload %{{.+}}, %[[MASK]]
 // CHECK:         vector.store %[[V]], %[[ROW:.+]][%{{.+}}, %{{.+}}] : memref<1x16xf32>

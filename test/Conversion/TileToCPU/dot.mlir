@@ -7,7 +7,7 @@
 // CHECK-LABEL: func.func @transposed(
 // CHECK-SAME:    %[[B:.+]]: index, %[[H:.+]]: index, %[[I:.+]]: index, %[[SCRATCH:.+]]: memref<?xi8>, %[[Q:.+]]: memref<?x?x?x32xf32
 // CHECK-SAME:    attributes {llvm.emit_c_interface, tile.cpu_kernel = {arguments = [memref<
-// CHECK-SAME:    batch = array<i64: 0, 0>, blocks = array<i64: 0, 2>, heads = array<i64: 0, 1>, in_order = false, rows = 16 : i64, scratch_bytes = {{[0-9]+}} : i64}}
+// CHECK-SAME:    batch = array<i64: 0, 0>, blocks = array<i64: 0, 2>, heads = array<i64: 0, 1>, in_order = false, one_by_one = false, rows = 16 : i64, scratch_bytes = {{[0-9]+}} : i64}}
 // CHECK-DAG:     %[[PLAIN:.+]] = memref.view %[[SCRATCH]]{{.*}} to memref<64x32xf32>
 // CHECK-DAG:     %[[PACKED:.+]] = memref.view %[[SCRATCH]]{{.*}} to memref<1x32x64xf32>
 // CHECK-DAG:     %[[S:.+]] = memref.view %[[SCRATCH]]{{.*}} to memref<16x64xf32>

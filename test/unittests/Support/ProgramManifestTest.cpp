@@ -42,12 +42,28 @@ TEST_CASE("workspace: sizes by words") {
 
 TEST_CASE("workspace: an unknown word is an error") {
   for (const char *word :
-       {"rows", "capture 2", "capture -1", "capture x", "capture 1 x",
-        "capture 1 unless queries 1", "capture 1 unless queries 1 keys 3",
-        "capture 1 unless queries 1 keys 2 one", "queries up to 0", "",
+       {"rows",
+        "capture 2",
+        "capture -1",
+        "capture x",
+        "capture 1 x",
+        "capture 1 unless queries 1",
+        "capture 1 unless queries 1 keys 3",
+        "capture 1 unless queries 1 keys 2 one",
+        "queries up to 0",
+        "",
         "capture 1 unless queries 1 keys 2 one 0 ",
         "capture 1 unless queries -1 keys 2",
-        "capture 2 unless queries 1 keys 2"}) {
+        "capture 2 unless queries 1 keys 2",
+        "capture 1 unless queries 1 keys 2 heads 0",
+        "tiles",
+        "tiles 64 of capture 1 queries 1 keys 2",
+        "tiles 64 128 of capture 2 queries 1 keys 2",
+        "tiles 64 128 of capture 1 keys 2",
+        "tiles 64 128 of capture 1 queries 1 keys 3",
+        "tiles 0 128 of capture 1 queries 1 keys 2",
+        "tiles 64 128 of capture 1 queries 1 keys 2 heads",
+        "tiles 64 128 of capture 1 queries 1 keys 2 heads 0 batch 0"}) {
     Workspace workspace{"w", "f32", {word}, false};
     auto result = workspaceSizes(workspace, sizes());
     REQUIRE(!result);
@@ -56,7 +72,8 @@ TEST_CASE("workspace: an unknown word is an error") {
               "', but sizes are batch, heads, kv_heads, queries, queries up to "
               "N, "
               "keys, capture N with N below 2, capture N unless queries D keys "
-              "E one F with dimensions of it, or a number; correct the "
+              "E one F or tiles Q K of capture N queries D keys E batch B "
+              "heads H one F with dimensions of it, or a number; correct the "
               "manifest");
   }
 }

@@ -47,7 +47,7 @@ private:
     cloneFor(op->getOperands(), mapping);
     b.clone(*op, mapping);
   }
-  void cloneScatters(IRMapping &mapping);
+  void cloneBeside(IRMapping &mapping);
   Value unround(Value tile, Type type);
   Value scaled(Value tile, Value factors, Type element);
   Value roundedFactors(IRMapping &mapping);
@@ -80,13 +80,13 @@ void PairOverlapper::cloneFor(ValueRange values, IRMapping &mapping) {
 }
 
 /// Behind the product that reads ds, too.
-void PairOverlapper::cloneScatters(IRMapping &mapping) {
-  for (ScatterOp scatter : parts.scatters) {
+void PairOverlapper::cloneBeside(IRMapping &mapping) {
+  for (Operation *op : parts.beside) {
     llvm::SetVector<Value> needed;
-    scatter->walk(
+    op->walk(
         [&](Operation *inner) { needed.insert_range(inner->getOperands()); });
     cloneFor(needed.getArrayRef(), mapping);
-    b.clone(*scatter, mapping);
+    b.clone(*op, mapping);
   }
 }
 
@@ -181,7 +181,7 @@ SmallVector<Value> PairOverlapper::buildByRows(ValueRange carried) {
   }
   cloneWith(parts.roundedGradient, mapping);
   cloneWith(parts.ofKeys, mapping);
-  cloneScatters(mapping);
+  cloneBeside(mapping);
   // Loads queue behind the reads of a product, so a short block's LSE is read
   // before it; for that of a long one there are no registers beside it.
   bool isShort =
@@ -236,7 +236,7 @@ SmallVector<Value> PairOverlapper::buildByResults(ValueRange carried) {
                 mapping.lookup(parts.scoreGradient.getResult()));
   cloneWith(parts.roundedGradient, mapping);
   cloneWith(parts.ofKeys, mapping);
-  cloneScatters(mapping);
+  cloneBeside(mapping);
   IRMapping next;
   mapNext(mapping, next);
   SmallVector<Value> ahead = startByResults(next);

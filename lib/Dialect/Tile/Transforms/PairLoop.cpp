@@ -39,12 +39,21 @@ std::optional<PairLoop> matchPairLoop(scf::ForOp loop) {
   Block *body = loop.getBody();
   PairLoop p;
   p.loop = loop;
-  auto sums = llvm::to_vector(body->getOps<AccumulateOp>());
   auto probs = llvm::to_vector(body->getOps<ProbsOp>());
-  if (sums.size() != 1 || probs.size() != 1)
+  if (probs.size() != 1)
     return std::nullopt;
-  p.accumulate = sums[0];
-  llvm::append_range(p.scatters, body->getOps<ScatterOp>());
+  for (Operation &op : *body) {
+    auto sum = dyn_cast<AccumulateOp>(op);
+    if (sum && definedIn<DotOp>(body, sum.getTile())) {
+      if (p.accumulate)
+        return std::nullopt;
+      p.accumulate = sum;
+    } else if (sum || isa<ScatterOp>(op)) {
+      p.beside.push_back(&op);
+    }
+  }
+  if (!p.accumulate)
+    return std::nullopt;
   p.probs = probs[0];
   p.ofQueries = definedIn<DotOp>(body, p.accumulate.getTile());
   if (!p.ofQueries || !p.ofQueries.getTransposeA())

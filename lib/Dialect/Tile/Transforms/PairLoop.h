@@ -26,8 +26,8 @@ struct PairLoop {
   MapOp roundedProbs, roundedGradient;
   MapOp scaledGradient; // f * ds; null where there is none
   AccumulateOp accumulate;
-  /// Of ds, to a gradient of a capture.
-  llvm::SmallVector<ScatterOp, 1> scatters;
+  /// Of ds, to a gradient of a capture: tile.scatter and tile.accumulate.
+  llvm::SmallVector<mlir::Operation *, 1> beside;
 };
 
 /// The parts of `loop`; none where it is not of this shape.

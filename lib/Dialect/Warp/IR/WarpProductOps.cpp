@@ -120,19 +120,24 @@ LogicalResult SendSumsOp::verify() {
 }
 
 LogicalResult AddPackedOp::verify() {
+  auto role = (*this)->getParentOfType<RoleOp>();
+  bool isConsumer = role && role.getKind() == RoleKind::Consumer;
+  if (!isConsumer && failed(verifyInRole(*this, RoleKind::Reducer)))
+    return failure();
+  int64_t rows = 64 * (isConsumer ? groupsOf(*this) : 1);
   FragmentType fragment = getFragment().getType();
   auto view = cast<MemRefType>(getView().getType());
   int64_t first = getFirst();
-  bool fits = fragment.getRank() == 2 && fragment.getShape()[0] == 64 &&
+  bool fits = fragment.getRank() == 2 && fragment.getShape()[0] == rows &&
               fragment.getElementType().isF32() &&
               view.getElementType().isF32() && first >= 0 && first % 8 == 0 &&
               !ShapedType::isDynamic(view.getDimSize(3)) &&
               first + fragment.getShape()[1] <= view.getDimSize(3);
   if (fits)
-    return verifyInRole(*this, RoleKind::Reducer);
-  return emitOpError(
-             "adds 64 rows of f32 to whole groups of 8 columns, but the "
-             "fragment is ")
+    return success();
+  return emitOpError("adds ")
+         << rows
+         << " rows of f32 to whole groups of 8 columns, but the fragment is "
          << fragment << ", the view " << view << " and the first column "
          << first << "; choose columns that are there";
 }
