@@ -121,8 +121,8 @@ void BackwardKernel::begin(StringRef name, ArrayRef<std::string> arguments,
   for (auto [argument, value] : llvm::zip_equal(all, entry->getArguments()))
     views[argument] = value;
   auto program = tile::ProgramOp::create(
-      b, /*longest_first=*/takesTurns,
-      takesTurns ? b.getI64IntegerAttr(getTurnBytes()) : IntegerAttr(),
+      b, startsAtLast,
+      isAbreast ? b.getI64IntegerAttr(getSharedBytes()) : IntegerAttr(),
       descending);
   batch = program.getBatch();
   head = program.getHead();
@@ -148,7 +148,7 @@ void BackwardKernel::end() {
 }
 
 /// Bytes that the blocks of a head share for each row: of Q, dO and dQ's sum.
-int64_t BackwardKernel::getTurnBytes() const {
+int64_t BackwardKernel::getSharedBytes() const {
   return 2 * (headDim + valueDim) + 4 * headDim;
 }
 

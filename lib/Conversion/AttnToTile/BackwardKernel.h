@@ -203,8 +203,9 @@ public:
   Value batch, head, block;         // of the program
   Value sq, sk, keyLength, limit;
   std::optional<RegionCloner> cloner;
-  /// Whether the blocks of a head of the next kernel wait for each other.
-  bool takesTurns = false;
+  /// Whether the blocks of a head of the next kernel start from the last one
+  /// on, and those of several heads side by side.
+  bool startsAtLast = false, isAbreast = false;
   /// Whether pairs are built with what is added to gradients of captures.
   bool wantsAdditions = false;
 
@@ -221,7 +222,7 @@ private:
   bool hasFactors();
   void buildScoreFunction(Pair &pair, const QueryBlock &queries,
                           Value firstKey);
-  int64_t getTurnBytes() const;
+  int64_t getSharedBytes() const;
   void buildScoreGradient(Pair &pair, const QueryBlock &queries,
                           Value firstKey);
   llvm::StringMap<Value> views;

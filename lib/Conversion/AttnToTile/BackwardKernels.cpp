@@ -20,6 +20,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "CaptureGradients.h"
+#include "MaskSets.h"
 
 #include <limits>
 
@@ -307,9 +308,15 @@ void BackwardBuilder::buildMain() {
   SmallVector<std::string> arguments(inputs);
   if (buffers.has("lse_rows"))
     *llvm::find(arguments, "lse") = "lse_rows";
-  k.takesTurns = buffers.has("dq_turns");
+  // Blocks that take turns start from the last one on. Else the long ones come
+  // first: those of the first keys under a causal mask, and of several heads,
+  // or the last head's would end when all others are done.
+  bool takesTurns = buffers.has("dq_turns");
+  bool isLastLonger = laterRowsSeeLess(k.sets);
+  k.startsAtLast = takesTurns || isLastLonger;
+  k.isAbreast = takesTurns || isLastLonger || laterRowsSeeMore(k.sets);
   k.begin(name, arguments, outputs, {"k", 0}, {"k", 1}, {"k", 2}, k.kv);
-  k.takesTurns = false;
+  k.startsAtLast = k.isAbreast = false;
   k.buildKeyLength(k.batch);
   exact.clear();
   for (const CaptureForm &form : forms)

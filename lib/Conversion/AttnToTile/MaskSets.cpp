@@ -186,14 +186,23 @@ SmallVector<IntegerSet> maskToSets(Attribute mask, MLIRContext *context,
   return result;
 }
 
-bool laterRowsSeeMore(ArrayRef<IntegerSet> sets) {
-  // j <= i + ... grows with i; j >= i + ... shrinks with it.
+/// Whether some j <= i + ..., which grows with i, and some j >= i + ..., which
+/// shrinks with it.
+static std::pair<bool, bool> findTrends(ArrayRef<IntegerSet> sets) {
   bool grows = false, shrinks = false;
   for (IntegerSet set : sets)
     for (const tile::LinearInequality &e : tile::getLinearInequalities(set)) {
       grows |= e.row > 0 && e.key < 0;
       shrinks |= e.row < 0 && e.key > 0;
     }
-  return grows && !shrinks;
+  return {grows, shrinks};
+}
+
+bool laterRowsSeeMore(ArrayRef<IntegerSet> sets) {
+  return findTrends(sets) == std::pair(true, false);
+}
+
+bool laterRowsSeeLess(ArrayRef<IntegerSet> sets) {
+  return findTrends(sets) == std::pair(false, true);
 }
 } // namespace flashc

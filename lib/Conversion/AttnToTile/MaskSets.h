@@ -23,8 +23,10 @@ llvm::SmallVector<mlir::IntegerSet> maskToSets(mlir::Attribute mask,
                                                mlir::MLIRContext *context,
                                                bool boundQueries = false);
 
-/// Whether later rows see more keys than earlier ones, as under a causal mask.
+/// Whether later rows see more keys than earlier ones, as under a causal mask,
+/// or less; under a window, say, it is neither.
 bool laterRowsSeeMore(llvm::ArrayRef<mlir::IntegerSet> sets);
+bool laterRowsSeeLess(llvm::ArrayRef<mlir::IntegerSet> sets);
 
 } // namespace flashc
 

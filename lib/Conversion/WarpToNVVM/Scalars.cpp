@@ -30,10 +30,13 @@ Value KernelEmitter::gridSize(unsigned place, unsigned dim) {
 
 // The number of a block and of its head among all batches', where blocks of
 // several heads are handed out by turns: of as many as the L2 holds, of which a
-// half is left to others.
+// half is left to others, and of 16 at most, as more of short heads gain
+// nothing (docs/decisions/028). The heads that are too few for that come first,
+// so that the end, where blocks that are long find nothing beside them, is one
+// of many.
 std::pair<Value, Value> KernelEmitter::takeAbreast(Value id, Value blocks,
                                                    Value heads, int64_t bytes) {
-  constexpr int64_t kBytes = 32 << 20;
+  constexpr int64_t kBytes = 32 << 20, kHeads = 16;
   Value many = i32(std::max<int64_t>(kBytes / (bytes * kernel.getQBlock()), 1));
   auto divide = [&](Value x, Value y) -> Value {
     return arith::DivUIOp::create(b, x, y);
@@ -44,16 +47,24 @@ std::pair<Value, Value> KernelEmitter::takeAbreast(Value id, Value blocks,
   auto minus = [&](Value x, Value y) -> Value {
     return arith::SubIOp::create(b, x, y);
   };
+  auto plus = [&](Value x, Value y) -> Value {
+    return arith::AddIOp::create(b, x, y);
+  };
   Value most = arith::MaxUIOp::create(b, divide(many, blocks), i32(1));
-  Value section = divide(id, times(blocks, most));
-  Value first = times(section, most);
+  most = arith::MinUIOp::create(b, most, i32(kHeads));
+  Value few = arith::RemUIOp::create(b, times(heads, gridSize(0, 0)), most);
+  Value fewBlocks = times(few, blocks), behind = minus(id, fewBlocks);
+  Value section = divide(behind, times(blocks, most));
+  Value isFew =
+      arith::CmpIOp::create(b, arith::CmpIPredicate::ult, id, fewBlocks);
+  auto choose = [&](Value x, Value y) -> Value {
+    return arith::SelectOp::create(b, isFew, x, y);
+  };
+  Value abreast = choose(few, most);
+  Value first = choose(i32(0), plus(few, times(section, most)));
   Value own = minus(id, times(first, blocks));
-  Value left = minus(times(heads, gridSize(0, 0)), first);
-  Value abreast = arith::MinUIOp::create(b, most, left);
   Value block = divide(own, abreast);
-  Value head =
-      arith::AddIOp::create(b, first, minus(own, times(block, abreast)));
-  return {block, head};
+  return {block, plus(first, minus(own, times(block, abreast)))};
 }
 
 // The program's coordinates from a one-dimensional grid: query block fastest,

@@ -21,11 +21,12 @@ func.func @attention(%q: tensor<?x?x?x128xbf16>, %k: tensor<?x?x?x128xbf16>, %v:
 // CHECK-LABEL: tile.kernel @attention_backward(
 // CHECK-SAME:    %[[TILES:[a-z0-9]+]]: memref<?x?x?x64xf32, {{.+}}> {tile.argument = "dcapture0_tiles", tile.output, tile.packed, tile.workspace = ["1", "1", "tiles 64 128 of capture 0 queries 0 keys 1", "64"], tile.zeroed}
 // CHECK-NOT:     "dcapture0"
-// CHECK:         %[[BLOCKS:.+]] = arith.divui
-// CHECK:         %[[BELOW:.+]] = arith.muli %[[BLOCKS]], %c128
-// CHECK:         scf.for
-// CHECK:           %[[DS:.+]] = tile.map ins({{.*}} -> tensor<128x64xbf16>
-// CHECK:           %[[DK:.+]] = tile.dot %[[DS]],
+// CHECK:         %[[UP:.+]] = arith.addi %{{.+}}, %c127 : index
+// CHECK-NEXT:    %[[BLOCKS:.+]] = arith.divui %[[UP]], %c128 : index
+// CHECK-NEXT:    %[[BELOW:.+]] = arith.muli %[[BLOCKS]], %c128 : index
+// CHECK-NEXT:    scf.for
+// CHECK:           tile.dot %{{[0-9]+}}, %{{.+}} acc(%{{.+}}) : tensor<128x64xbf16>, tensor<64x128xbf16>
+// CHECK:           tile.dot %[[DS:[0-9]+]], %{{.+}} acc(%{{.+}}) : tensor<128x64xbf16>, tensor<64x128xbf16>
 // CHECK:           %[[WIDE:.+]] = tile.map ins(%[[DS]] : tensor<128x64xbf16>) -> tensor<128x64xf32>
 // CHECK:           %[[BLOCK:.+]] = arith.divui %{{.+}}, %c64
 // CHECK:           %[[FIRST:.+]] = arith.muli %[[BLOCK]], %[[BELOW]]
@@ -45,7 +46,7 @@ func.func @attention(%q: tensor<?x?x?x128xbf16>, %k: tensor<?x?x?x128xbf16>, %v:
 
 // WARP-LABEL: warp.kernel @attention_backward(
 // WARP:         warp.role consumer
-// WARP:           %[[ROWS:.+]] = memref.dim %[[TILES:.+]], %c2
+// WARP:           %[[ROWS:.+]] = memref.dim %[[TILES:[a-z0-9]+]], %c2 : memref<?x?x?x64xf32
 // WARP:           %[[INSIDE:.+]] = arith.cmpi slt, %[[ROW:.+]], %[[ROWS]]
 // WARP:           scf.if %[[INSIDE]] {
 // WARP-NEXT:        warp.add_packed %{{.+}} to %[[TILES]][%c0, %c0, %[[ROW]]] first(0) : !warp.fragment<128x64xf32>
