@@ -21,14 +21,14 @@ Value KernelEmitter::wide(Value value) {
   return arith::ExtSIOp::create(b, b.getI64Type(), value);
 }
 Value KernelEmitter::inlineAsm(Type type, const std::string &text,
-                               StringRef constraints, ValueRange operands) {
+                               StringRef constraints, ValueRange operands,
+                               bool hasSideEffects) {
   auto dialect =
       LLVM::AsmDialectAttr::get(b.getContext(), LLVM::AsmDialect::AD_ATT);
-  return LLVM::InlineAsmOp::create(b, type, operands, text, constraints,
-                                   /*has_side_effects=*/true,
-                                   /*is_align_stack=*/false,
-                                   LLVM::TailCallKind::None, dialect,
-                                   ArrayAttr())
+  return LLVM::InlineAsmOp::create(
+             b, type, operands, text, constraints, hasSideEffects,
+             /*is_align_stack=*/false, LLVM::TailCallKind::None, dialect,
+             ArrayAttr())
       .getResult(0);
 }
 void KernelEmitter::asmVoid(const std::string &text, StringRef constraints,

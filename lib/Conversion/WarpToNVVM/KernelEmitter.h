@@ -365,7 +365,8 @@ private:
   Value scalar(Value v) { return scalars.lookupOrDefault(v); }
   /// One instruction that LLVM neither moves nor merges.
   Value inlineAsm(mlir::Type type, const std::string &text,
-                  llvm::StringRef constraints, mlir::ValueRange operands);
+                  llvm::StringRef constraints, mlir::ValueRange operands,
+                  bool hasSideEffects = true);
   /// As inlineAsm, with no result and with several.
   void asmVoid(const std::string &text, llvm::StringRef constraints,
                mlir::ValueRange operands);
@@ -374,6 +375,7 @@ private:
   Value gep(Value base, Value bytes);
   Value gep(Value base, int64_t bytes);
   Value elementAddress(const View &view, Value elements);
+  Value addressOf(const View &view, llvm::ArrayRef<Value> indices);
   /// i64 element offset of row 0 of (batch, head).
   Value headOffset(const View &view, Value batch, Value head);
   Value headOffsetHere(const View &view, Value batch, Value head);

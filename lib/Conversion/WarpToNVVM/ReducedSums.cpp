@@ -103,8 +103,9 @@ void KernelEmitter::emitAddPacked(warp::AddPackedOp op) {
       toI32(scalar(op.getHead())));
   Value row = arith::AddIOp::create(
       b, arith::MulIOp::create(b, wide(all), wide(view.sizes[2])), wide(rows));
-  Value own = arith::ShLIOp::create(
-      b, arith::AndIOp::create(b, thread, i32(31)), i32(2));
+  Value inWarp =
+      isReducer ? arith::AndIOp::create(b, thread, i32(31)).getResult() : lane;
+  Value own = arith::ShLIOp::create(b, inWarp, i32(2));
   Value elements = arith::AddIOp::create(
       b, arith::MulIOp::create(b, row, i64(columns)), wide(own));
   Value target = elementAddress(view, elements);

@@ -22,6 +22,9 @@ struct Cell {
   /// A score function's body, or empty; a name for it.
   std::string score = "", name = "";
   int64_t valueHeadDim = 0; // as headDim
+  /// The type of what the score function captures, whose gradient is wanted
+  /// where it has 16 bits.
+  std::string capture = "tensor<?xf32>";
 };
 
 constexpr const char *kScores[][2] = {
@@ -36,6 +39,18 @@ constexpr const char *kScores[][2] = {
               "%m = tensor.extract %t0[%h] : tensor<?xf32>\n"
               "%r = math.fma %m, %f, %s : f32\n"}};
 
+/// Learned biases of 16 bits, with a number for each head and with one for all.
+constexpr const char *kBiases[][3] = {{"head-bias", "tensor<?x?x?x{0}>",
+                                       "%e = tensor.extract %t0[%h, %i, %j] : "
+                                       "tensor<?x?x?x{0}>\n"
+                                       "%x = arith.extf %e : {0} to f32\n"
+                                       "%r = arith.addf %s, %x : f32\n"},
+                                      {"bias", "tensor<?x?x{0}>",
+                                       "%e = tensor.extract %t0[%i, %j] : "
+                                       "tensor<?x?x{0}>\n"
+                                       "%x = arith.extf %e : {0} to f32\n"
+                                       "%r = arith.addf %s, %x : f32\n"}};
+
 /// Stored and loaded, of addresses that are read once for each block.
 constexpr int64_t kFewBytes = 96;
 /// The same of the last kernel beside one with roles, in its second way alone:
@@ -49,12 +64,20 @@ constexpr int64_t kLongSecondWayBytes = 960;
 /// Sums in order where groups share the results: of addresses, in the reducer.
 constexpr int64_t kLongOrderedBytes = 16;
 
+/// Of the kernel with mma.sync beside, which has all registers; where heads
+/// share the bias it needs fewer.
+constexpr int64_t kGatherBytes = 128;
+
 int64_t mostBytes(const Cell &cell, llvm::StringRef kernel) {
   if (cell.arch != "sm_90a")
     return cell.deterministic ? kFewBytes : 0;
   bool isLong = cell.headDim > 128;
   if (kernel.ends_with("_dq"))
     return isLong ? kLongSecondWayBytes : kSecondWayBytes;
+  // The kernel beside that sums up a bias which is not finite, or of other
+  // sizes.
+  if (kernel.ends_with("_dcapture0"))
+    return kGatherBytes;
   return isLong && cell.deterministic ? kLongOrderedBytes : 0;
 }
 
@@ -64,14 +87,14 @@ withScore(const Cell &cell, mlir::MLIRContext &context) {
   std::string mask = cell.mask == "none" ? "" : " mask(#attn.causal)";
   return parseModule(
       fmt::format("func.func @attention(%q: {0}, %k: {0}, %v: {0}, %t: "
-                  "tensor<?xf32>) -> ({0}, tensor<?x?x?xf32>) {{\n"
+                  "{3}) -> ({0}, tensor<?x?x?xf32>) {{\n"
                   "%o, %l = attn.forward %q, %k, %v captures(%t : "
-                  "tensor<?xf32>){1} : {0}, {0}, {0} -> ({0}, "
+                  "{3}){1} : {0}, {0}, {0} -> ({0}, "
                   "tensor<?x?x?xf32>) {{\n^bb0(%s: f32, %b: index, %h: index, "
-                  "%i: index, %j: index, %t0: tensor<?xf32>):\n{2}"
+                  "%i: index, %j: index, %t0: {3}):\n{2}"
                   "attn.yield %r : f32\n}}\nreturn %o, %l : {0}, "
                   "tensor<?x?x?xf32>\n}}\n",
-                  q, mask, cell.score),
+                  q, mask, cell.score, cell.capture),
       cell.name, context);
 }
 
@@ -93,6 +116,8 @@ llvm::Expected<ProgramImage> compile(const Cell &cell,
   options.arch = cell.arch;
   options.backward = true;
   options.deterministic = cell.deterministic;
+  if (cell.capture != Cell().capture)
+    options.gradients = {0};
   return compileProgramToGPU(**module, options, &assembler);
 }
 } // namespace
@@ -133,6 +158,13 @@ TEST_CASE("ptxas takes the backward's kernels without spills") {
   for (auto [name, score] : kScores)
     cells.push_back(
         {"f16", "causal", 256, false, "sm_90a", /*heads=*/0, score, name});
+  for (auto [name, capture, score] : kBiases)
+    for (const char *dtype : {"f16", "bf16"})
+      for (int64_t dim : {64, 96, 128, 192, 256})
+        cells.push_back(
+            {dtype, dim == 96 ? "causal" : "none", dim, false, "sm_90a",
+             /*heads=*/0, fmt::format(fmt::runtime(score), dtype), name,
+             /*valueHeadDim=*/0, fmt::format(fmt::runtime(capture), dtype)});
   for (const Cell &cell : cells) {
     auto program = compile(cell, *ptxas);
     if (!program)

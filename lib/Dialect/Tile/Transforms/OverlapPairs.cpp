@@ -48,6 +48,7 @@ private:
     b.clone(*op, mapping);
   }
   void cloneBeside(IRMapping &mapping);
+  bool loadsElements();
   Value unround(Value tile, Type type);
   Value scaled(Value tile, Value factors, Type element);
   Value roundedFactors(IRMapping &mapping);
@@ -88,6 +89,16 @@ void PairOverlapper::cloneBeside(IRMapping &mapping) {
     cloneFor(needed.getArrayRef(), mapping);
     b.clone(*op, mapping);
   }
+}
+
+/// Does what the scores pass through read memory for each of them?
+bool PairOverlapper::loadsElements() {
+  return parts.loop.getBody()
+      ->walk([](MapOp map) {
+        auto loads = map.getBody().getOps<memref::LoadOp>();
+        return loads.empty() ? WalkResult::advance() : WalkResult::interrupt();
+      })
+      .wasInterrupted();
 }
 
 Value PairOverlapper::unround(Value tile, Type type) {
@@ -183,17 +194,20 @@ SmallVector<Value> PairOverlapper::buildByRows(ValueRange carried) {
   cloneWith(parts.ofKeys, mapping);
   cloneBeside(mapping);
   // Loads queue behind the reads of a product, so a short block's LSE is read
-  // before it; for that of a long one there are no registers beside it.
+  // before it; for that of a long one there are no registers beside it, nor
+  // beside what a score function loads for each element.
   bool isShort =
       cast<RankedTensorType>(parts.lse.getTile().getType()).getDimSize(1) <=
       kShortBlock;
-  if (isShort)
+  if (isShort && !loadsElements())
     cloneWith(parts.lse, next);
   cloneWith(parts.scores, next);
   if (!isShort)
     cloneWith(parts.lse, next);
   // Masked here, where the sums are all that lives beside them.
   cloneFor(parts.probs.getScores(), next);
+  if (isShort && loadsElements())
+    cloneWith(parts.lse, next);
   Value factors = parts.scaledGradient ? roundedFactors(next) : Value();
   cloneWith(parts.accumulate, mapping);
   SmallVector<Value> ahead = {next.lookup(parts.query.getTile()),
