@@ -123,33 +123,23 @@ Value KernelEmitter::emitIntrinsic(StringRef name, Value operand) {
 }
 
 // The element at `indices`, which are not negative. Of a dense view the last
-// one but one is multiplied by 32 bits, and added to the others', by one
+// one but one is multiplied by 32 bits, and added to what is in front, by one
 // instruction: LLVM makes 64 bits of what it finds in another block.
 Value KernelEmitter::addressOf(const View &view, ArrayRef<Value> indices) {
   size_t rank = indices.size();
   bool isDense = rank >= 2 && view.type.getLayout().isIdentity();
   Value offset = i64(0);
   for (auto [dim, index] : llvm::enumerate(indices)) {
-    if (isDense && dim == rank - 2)
+    if (isDense && dim == rank - 2) {
+      offset = inlineAsm(b.getI64Type(), "mad.wide.u32 $0, $1, $2, $3;",
+                         "=l,r,r,l", {index, view.sizes[rank - 1], offset},
+                         /*hasSideEffects=*/false);
       continue;
+    }
     Value term = arith::MulIOp::create(b, wide(index), view.strides[dim]);
     offset = arith::AddIOp::create(b, offset, term);
   }
-  if (!isDense)
-    return elementAddress(view, offset);
-  auto add = [&](Value factor, Value to) {
-    return inlineAsm(b.getI64Type(), "mad.wide.u32 $0, $1, $2, $3;", "=l,r,r,l",
-                     {indices[rank - 2], factor, to},
-                     /*hasSideEffects=*/false);
-  };
-  Value length = view.sizes[rank - 1];
-  if (view.type.getElementTypeBitWidth() != 16)
-    return elementAddress(view, add(length, offset));
-  // Twice a length is 32 bits, too.
-  Value start =
-      LLVM::PtrToIntOp::create(b, b.getI64Type(), elementAddress(view, offset));
-  Value bytes = arith::AddIOp::create(b, length, length);
-  return LLVM::IntToPtrOp::create(b, view.ptr.getType(), add(bytes, start));
+  return elementAddress(view, offset);
 }
 
 // Scalar code is carried over; what the chip has an instruction for becomes
