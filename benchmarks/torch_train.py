@@ -43,18 +43,17 @@ def text(batch, length, generator):
     return out
 
 
-def train(attention, context, model, options, device):
+def train(attention, context, model, texts, options, device):
     """The losses, the median seconds of a step and the peak of allocated bytes (0 on a CPU)."""
     on_gpu = device == "cuda"
     optimizer = torch.optim.AdamW(model.parameters(), lr=options.rate, weight_decay=0.01)
-    generator = torch.Generator().manual_seed(1)
     dtype = DTYPES[options.dtype]
     scaler = torch.amp.GradScaler(device, enabled=options.dtype == "fp16")
     losses, seconds = [], []
     if on_gpu:
         torch.cuda.reset_peak_memory_stats()
-    for _ in range(options.steps):
-        tokens = text(options.batch, options.length + 1, generator).to(device)
+    for tokens in texts:
+        tokens = tokens.to(device)
         start = time.perf_counter()
         with context(), torch.autocast(device, dtype) if dtype else contextlib.nullcontext():
             logits = model(tokens[:, :-1], attention)
@@ -72,6 +71,8 @@ def train(attention, context, model, options, device):
 def run(options, device, model=None):
     """{name: (losses, seconds, bytes)}, of the implementations that can be trained."""
     results = {}
+    generator = torch.Generator().manual_seed(1)
+    texts = [text(options.batch, options.length + 1, generator) for _ in range(options.steps)]
     for name, attention, context in torch_gpt2.implementations():
         if options.attention and name.removeprefix("SDPA, ") not in options.attention.split(","):
             continue
@@ -79,7 +80,7 @@ def run(options, device, model=None):
         torch.manual_seed(0)
         fresh = (model() if model else torch_gpt2.GPT2(options.model, options.length)).to(device)
         try:
-            losses, seconds, peak = results[name] = train(attention, context, fresh, options, device)
+            losses, seconds, peak = results[name] = train(attention, context, fresh, texts, options, device)
             print(f"{name}: {seconds * 1e3:.1f} ms a step, last loss {losses[-1]:.4f}, peak {peak / 2 ** 30:.2f} GiB",
                   file=sys.stderr, flush=True)
         except (RuntimeError, torch.OutOfMemoryError) as error:

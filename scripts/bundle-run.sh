@@ -3,8 +3,9 @@
 # python3 with torch (and JAX for Pallas), each is left out by name where it is missing. Results go to the folder given, by
 # default results/ here.
 #
-# usage: run.sh [--sanitize] [--no-timing] [--only=PARTS] [RESULTS]
+# usage: run.sh [--sanitize] [--no-timing] [--only=PARTS] [--tests=REGEX] [RESULTS]
 #   --sanitize    also run the tests under compute-sanitizer (memcheck and racecheck), which takes minutes
+#   --tests=REGEX of the tests those alone whose name the extended regular expression matches
 #   --no-timing   correctness only
 #   --only=PARTS  of these, joined by commas, and nothing else (all of them take about ten minutes, half of it timing):
 #     tests         correctness
@@ -17,13 +18,14 @@
 #     tune          the candidates of some kernels, the fastest of which go to RESULTS/tuned.json
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
-sanitize=no only=tests,sm80,grid,bf16,backward,mla,variants,tune results=
+sanitize=no only=tests,sm80,grid,bf16,backward,mla,variants,tune tests=. results=
 for argument in "$@"; do
   case $argument in
     --sanitize) sanitize=yes ;;
     --no-timing) only=tests ;;
     --only=*) only=${argument#--only=} ;;
-    -*) echo "run.sh: $argument is no option; there are --sanitize, --no-timing and --only=PARTS" >&2; exit 1 ;;
+    --tests=*) tests=${argument#--tests=} ;;
+    -*) echo "run.sh: $argument is no option; there are --sanitize, --no-timing, --only=PARTS and --tests=REGEX" >&2; exit 1 ;;
     *) results=$argument ;;
   esac
 done
@@ -83,8 +85,8 @@ run_tests() {
   under=${*:2}
   rm -rf "$folder"
   mkdir -p "$folder"
-  "$bin/flashc-gpu-tests" --list-test-names-only | sed '/^$/d' > "$folder/names" || true
-  [ -s "$folder/names" ] || { echo "run.sh: $bin/flashc-gpu-tests lists no tests" >&2; return 1; }
+  "$bin/flashc-gpu-tests" --list-test-names-only | sed '/^$/d' | grep -E -e "$tests" > "$folder/names" || true
+  [ -s "$folder/names" ] || { echo "run.sh: $bin/flashc-gpu-tests lists no tests that match '$tests'" >&2; return 1; }
   while IFS= read -r test; do
     number=$((number + 1))
     printf '%s\0%s\0' "$folder/$number.txt" "$test"
