@@ -21,12 +21,17 @@ template <typename T> T dot(const float *a, const float *b, int64_t n) {
          ((sum[4] + sum[5]) + (sum[6] + sum[7]));
 }
 
-/// sum |a_d b_d|
+/// sum |a_d b_d|, likewise.
 inline double absDot(const float *a, const float *b, int64_t n) {
-  double sum = 0;
-  for (int64_t d = 0; d < n; ++d)
-    sum += std::fabs(double(a[d]) * b[d]);
-  return sum;
+  double sum[8] = {};
+  int64_t d = 0;
+  for (; d + 8 <= n; d += 8)
+    for (int64_t lane = 0; lane < 8; ++lane)
+      sum[lane] += std::fabs(double(a[d + lane]) * b[d + lane]);
+  for (; d < n; ++d)
+    sum[0] += std::fabs(double(a[d]) * b[d]);
+  return ((sum[0] + sum[1]) + (sum[2] + sum[3])) +
+         ((sum[4] + sum[5]) + (sum[6] + sum[7]));
 }
 
 } // namespace flashc::reference

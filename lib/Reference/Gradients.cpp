@@ -95,8 +95,9 @@ private:
   };
   Delta deltaOf(const Row &row) const;
   template <typename F> void eachCapture(const ScoreDerivative &by, F visit);
-  void addTerm(const Row &row, const Term &term, GradientValues &out,
-               Errors &errors, std::vector<double> &fromDelta);
+  void addTerm(const Row &row, const Delta &delta, const Term &term,
+               GradientValues &out, Errors &errors,
+               std::vector<double> &fromDelta);
   void referenceRow(const Row &row, GradientValues &out);
   void unfusedRow(const Row &row, GradientValues &out);
   void finishKeys(GradientValues &out);
@@ -199,12 +200,13 @@ void KeyHead::referenceRow(const Row &row, GradientValues &out) {
   double r = (kF32 + (p.score ? kScoreFunction : 0)) * (1 + size);
   Errors errors(d);
   std::vector<double> fromDelta(d);
+  Delta ofRow = deltaOf(row);
   for (size_t n = 0; n < probs.size(); ++n) {
     if (probs[n] == 0)
       continue;
     Term term{row.keys[n], probs[n], probs[n] * (dp[n] - delta), r,
               derivative(row, scaled[n], row.keys[n])};
-    addTerm(row, term, out, errors, fromDelta);
+    addTerm(row, ofRow, term, out, errors, fromDelta);
   }
   for (CaptureSum &capture : captures)
     capture.endRow();
@@ -220,10 +222,10 @@ void KeyHead::referenceRow(const Row &row, GradientValues &out) {
 }
 
 /// One pair's part of dQ, dK, dV and captures, with its errors.
-void KeyHead::addTerm(const Row &row, const Term &term, GradientValues &out,
-                      Errors &errors, std::vector<double> &fromDelta) {
+void KeyHead::addTerm(const Row &row, const Delta &delta, const Term &term,
+                      GradientValues &out, Errors &errors,
+                      std::vector<double> &fromDelta) {
   double u = unitRoundoff(p.dtype()), ds = term.dx * term.by.byScore;
-  Delta delta = deltaOf(row);
   // Of dx: in f32, from P and from dP - D; from D, the same for a whole row.
   double f32 = term.r * std::fabs(term.dx) +
                term.probability * kF32 *
