@@ -40,6 +40,37 @@ TEST_CASE("workspace: sizes by words") {
         llvm::SmallVector<int64_t, 4>{64, 100});
 }
 
+TEST_CASE("workspace: rows of the tiles of a capture that is shared") {
+  ProgramSizes of = sizes();
+  auto rows = [&](std::vector<int64_t> shape, const std::string &dims) {
+    of.captures = {1};
+    of.captureShapes = {std::move(shape)};
+    Workspace workspace{
+        "w", "f32", {"tiles 64 128 of capture 0 " + dims}, true};
+    return llvm::cantFail(workspaceSizes(workspace, of))[0];
+  };
+  // Two tiles of 64 queries, each with 256 rows.
+  CHECK(rows({100, 200}, "queries 0 keys 1") == 512);
+  CHECK(rows({200, 100}, "queries 1 keys 0") == 512);
+  CHECK(rows({1, 100, 200}, "queries 1 keys 2 one 0") == 512);
+  CHECK(rows({2, 100, 200}, "queries 1 keys 2 batch 0") == 512);
+  CHECK(rows({8, 100, 200}, "queries 1 keys 2 heads 0") == 512);
+  // Other sizes: none.
+  CHECK(rows({99, 200}, "queries 0 keys 1") == 0);
+  CHECK(rows({100, 201}, "queries 0 keys 1") == 0);
+  CHECK(rows({2, 100, 200}, "queries 1 keys 2 one 0") == 0);
+  CHECK(rows({1, 100, 200}, "queries 1 keys 2 batch 0") == 0);
+  CHECK(rows({1, 100, 200}, "queries 1 keys 2 heads 0") == 0);
+  // Nobody shares it: none, unless it is of all heads, however few.
+  CHECK(rows({2, 8, 100, 200}, "queries 2 keys 3 batch 0 heads 1") == 0);
+  of.batch = 1;
+  CHECK(rows({8, 100, 200}, "queries 1 keys 2 heads 0") == 0);
+  of.heads = of.kvHeads = 1;
+  CHECK(rows({100, 200}, "queries 0 keys 1") == 512);
+  of.queries = 0;
+  CHECK(rows({0, 200}, "queries 0 keys 1") == 0);
+}
+
 TEST_CASE("workspace: an unknown word is an error") {
   for (const char *word :
        {"rows",
