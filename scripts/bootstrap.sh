@@ -38,8 +38,8 @@ export DEBIAN_FRONTEND=noninteractive
 "${sudo[@]}" apt-get update -qq
 for package in "${missing[@]}"; do
   apt-cache show "$package" > /dev/null 2>&1 || {
-    echo "bootstrap: apt knows no package $package; LLVM 22 is in Debian 12's security updates: add 'deb" \
-      "http://deb.debian.org/debian-security bookworm-security main' to /etc/apt/sources.list" >&2
+    echo "bootstrap: apt knows no package $package, but flashc needs Debian 12's packages and its security updates, where" \
+      "LLVM 22 is; add 'deb http://deb.debian.org/debian-security bookworm-security main' to /etc/apt/sources.list" >&2
     exit 1
   }
 done

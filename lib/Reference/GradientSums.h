@@ -17,15 +17,14 @@ struct Errors {
 
 /// The gradient of one capture while it is summed up.
 struct CaptureSum {
-  CaptureSum(size_t size, double unit)
-      : unit(unit), values(size), sizes(size), errors(size), terms(size),
+  explicit CaptureSum(size_t size)
+      : values(size), sizes(size), termSquares(size), errors(size), terms(size),
         fromDelta(size) {}
-  /// Unit roundoff of a term: those of a gradient of 16 bits are rounded so, as
-  /// they are for dQ and dK, before they are summed up in f32.
-  double unit;
   std::vector<double> values;
   /// Of the terms' absolute values.
   std::vector<double> sizes;
+  /// Of the terms themselves.
+  std::vector<double> termSquares;
   Errors errors;
   std::vector<int64_t> terms;
   /// What the error of one row's D adds: the same error in all of its terms.
@@ -36,7 +35,7 @@ struct CaptureSum {
     values[element] += term;
     sizes[element] += std::fabs(term);
     errors.sums[element] += error;
-    errors.squares[element] += std::pow(2 * unit * term, 2);
+    termSquares[element] += term * term;
     ++terms[element];
     fromDelta[element] += ofDelta;
     touched.push_back(element);

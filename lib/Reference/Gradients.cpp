@@ -53,11 +53,8 @@ public:
       : problem(problem), p(problem.forward), b(b), hk(hk),
         group(p.heads() / p.kvHeads()), d(p.headDim()), dv(p.valueHeadDim()),
         k(unpack(p.k, b, hk)), v(unpack(p.v, b, hk)) {
-    for (int64_t capture : problem.gradients) {
-      const Capture &of = p.captures[capture];
-      double unit = of.element == Element::F32 ? 0 : unitRoundoff(of.element);
-      captures.emplace_back(elementsOf(of), unit);
-    }
+    for (int64_t capture : problem.gradients)
+      captures.emplace_back(elementsOf(p.captures[capture]));
   }
 
   void reference(GradientValues &out);
@@ -343,19 +340,27 @@ GradientValues run(const GradientProblem &problem,
     ((*parts[n]).*one)(out);
   });
   for (size_t g = 0; g < problem.gradients.size(); ++g) {
-    int64_t size = elementsOf(p.captures[problem.gradients[g]]);
+    const Capture &of = p.captures[problem.gradients[g]];
+    int64_t size = elementsOf(of);
+    // Of a gradient of 16 bits each term is rounded so, as for dQ and dK,
+    // before several are summed up in f32. One alone is the result, whose
+    // rounding is counted where that is compared.
+    double unit = of.element == Element::F32 ? 0 : unitRoundoff(of.element);
     GradientArray &array = out.captures.emplace_back();
     resize(array, size, 1);
     for (int64_t e = 0; e < size; ++e) {
-      double squares = 0, sums = 0, sizes = 0, terms = 0;
+      double squares = 0, sums = 0, sizes = 0, terms = 0, termSquares = 0;
       for (const std::optional<KeyHead> &part : parts) {
         const CaptureSum &sum = part->captures[g];
         array.values[e] += sum.values[e];
         squares += sum.errors.squares[e];
         sums += sum.errors.sums[e];
         sizes += sum.sizes[e];
+        termSquares += sum.termSquares[e];
         terms += double(sum.terms[e]);
       }
+      if (terms > 1)
+        squares += 4 * unit * unit * termSquares;
       // The sum itself, in f32.
       array.rounding[e] = std::sqrt(squares) + sums +
                           kF32 * std::sqrt(terms) * sizes +

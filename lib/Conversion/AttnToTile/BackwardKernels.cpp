@@ -15,8 +15,9 @@
 // Kernels with roles compute without a look at what is masked or large; what
 // comes out not finite the last kernel computes again.
 //
-// and for each gradient of a capture a kernel that gathers it, if it is of that
-// form, and one that sums it up (CaptureGradients.h).
+// and for each gradient of a capture a kernel that makes it of the tiles that
+// the main kernel added to, one that gathers it, if it is of these forms, and
+// one that sums it up (CaptureGradients.h).
 //
 //===----------------------------------------------------------------------===//
 #include "CaptureGradients.h"

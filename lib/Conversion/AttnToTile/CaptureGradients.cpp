@@ -1,8 +1,8 @@
 //===- CaptureGradients.cpp - Gradients of captured tensors ---------------===//
 //
 // Used by convert-attn-to-tile. In: the forms of CaptureForms.cpp. Out: the
-// additions of the main kernel and the kernels beside it. Everything is added
-// in an order that depends on nothing but the sizes.
+// additions of the main kernel and the kernels beside it. What a kernel beside
+// it adds is in an order that depends on nothing but the sizes.
 //
 //===----------------------------------------------------------------------===//
 #include "CaptureGradients.h"

@@ -15,7 +15,8 @@ struct AdditionForm {
   bool isForWholeRows;
 };
 
-/// All of one capture. Two ways, both with a fixed order of additions:
+/// All of one capture. Two ways, on a CPU and of a deterministic backward with
+/// a fixed order of additions:
 ///
 /// * gathered: every addition is to the element of its own query and key (and
 ///   of its own batch or head, or none), as that of a bias. A kernel of its own
@@ -25,9 +26,10 @@ struct AdditionForm {
 ///   they are; else they are added to an array, as those past the end of a
 ///   dimension are its last one's too.
 ///   A main kernel with roles writes them itself, from the tile that it has, or
-///   adds them to tiles in memory where batches or heads share them: no pair is
-///   computed twice, and the kernel beside is there for captures of other
-///   sizes, and for what is not finite (docs/decisions/025, 027).
+///   adds them to tiles in memory where batches or heads share them, unless the
+///   backward is deterministic: no pair is computed twice, and the kernel
+///   beside is there for captures of other sizes, and for what is not finite
+///   (docs/decisions/025, 027).
 /// * else: the main kernel adds to an array for each batch and key head, whose
 ///   programs do so in order; those arrays are summed up afterwards.
 struct CaptureForm {

@@ -103,6 +103,7 @@ void KernelEmitter::emitAddPacked(warp::AddPackedOp op) {
       toI32(scalar(op.getHead())));
   Value row = arith::AddIOp::create(
       b, arith::MulIOp::create(b, wide(all), wide(view.sizes[2])), wide(rows));
+  // A consumer has its lane in a register, a reducer makes it once a pair.
   Value inWarp =
       isReducer ? arith::AndIOp::create(b, thread, i32(31)).getResult() : lane;
   Value own = arith::ShLIOp::create(b, inWarp, i32(2));

@@ -5,7 +5,8 @@
 //
 // The gradient of a 16-bit bias that all heads and batches share: the main kernel with roles adds the tile that dK is computed from to tiles
 // in memory, of which a kernel behind it makes the gradient. Where the bias has other sizes there are none, and where something is not
-// finite they are of no use: then the kernel that gathers does it, as it does where the order of additions is fixed.
+// finite they are of no use: then the kernel that gathers does it, as it does where the order of additions is fixed. LSE is read
+// behind the loads of the bias, which take the registers beside the scores.
 
 func.func @attention(%q: tensor<?x?x?x128xbf16>, %k: tensor<?x?x?x128xbf16>, %v: tensor<?x?x?x128xbf16>, %bias: tensor<?x?xbf16>) -> (tensor<?x?x?x128xbf16>, tensor<?x?x?xf32>) {
   %o, %l = attn.forward %q, %k, %v captures(%bias : tensor<?x?xbf16>) : tensor<?x?x?x128xbf16>, tensor<?x?x?x128xbf16>, tensor<?x?x?x128xbf16> -> (tensor<?x?x?x128xbf16>, tensor<?x?x?xf32>) {
@@ -32,6 +33,11 @@ func.func @attention(%q: tensor<?x?x?x128xbf16>, %k: tensor<?x?x?x128xbf16>, %v:
 // CHECK:           %[[FIRST:.+]] = arith.muli %[[BLOCK]], %[[BELOW]]
 // CHECK:           %[[ROW:.+]] = arith.addi %[[FIRST]],
 // CHECK:           tile.accumulate %[[WIDE]], %[[TILES]][%c0, %c0, %[[ROW]]]
+// CHECK:           %[[S:.+]] = tile.dot %{{.+}} transpose_b
+// CHECK-NOT:       tile.load
+// CHECK:           tile.map ins(%[[S]] :
+// CHECK:             memref.load
+// CHECK:           tile.load {{.*}} -> tensor<1x64xf32>
 // CHECK:           tile.accumulate {{.*}} : tensor<64x128xf32>
 
 // CHECK-LABEL: tile.kernel @attention_backward_dcapture0_tiles(

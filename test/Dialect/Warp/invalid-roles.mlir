@@ -1045,3 +1045,15 @@ warp.kernel @add_packed(%sums: !view, %b: index) attributes {grid = array<i64: 0
   }
   warp.return
 }
+
+// -----
+
+!view = memref<?x?x?x64xf32, strided<[?, ?, ?, 1], offset: ?>>
+warp.kernel @add_packed_of_both_groups(%sums: !view, %b: index) attributes {grid = array<i64: 0, 0, 0, 1, 0, 2>, q_block = 128 : i64, warps = 8 : i64, groups = 2 : i64} {
+  warp.role consumer registers(216) {
+    %f = warp.fill 0.0 : f32 -> !warp.fragment<64x64xf32>
+    // expected-error @+1 {{adds 128 rows of f32 to whole groups of 8 columns, but the fragment is '!warp.fragment<64x64xf32>'}}
+    warp.add_packed %f to %sums[%b, %b, %b] first(0) : !warp.fragment<64x64xf32>, !view
+  }
+  warp.return
+}
