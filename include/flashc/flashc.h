@@ -400,7 +400,8 @@ typedef struct flashc_gradient_arguments {
 #define FLASHC_GRADIENT_ARGUMENTS_INIT FLASHC_INIT(flashc_gradient_arguments)
 
 /** Bytes of workspace that a launch with these arguments takes, of which only
- *  shapes are looked at: linear in the lengths; 0 on the CPU. */
+ *  shapes are looked at: linear in the lengths and in the elements of captured
+ *  tensors whose gradients are wanted; 0 on the CPU. */
 FLASHC_API flashc_error *
 flashc_gradients_workspace(const flashc_gradients *gradients,
                            const flashc_gradient_arguments *arguments,
